@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
@@ -146,8 +147,10 @@ def default_of(one: Parameter) -> str:
     value = one.default
     if value is REQUIRED:
         return "required"
-    if value is None or value is False or value in ("", ()):
+    if value is None or value is False or one.turns_off or value in ("", ()):
         return ""
+    if is_dataclass(value):  # such as the names of columns, of which each may be given
+        value = tuple(f"{field.name}={getattr(value, field.name)}" for field in fields(value))
     if value is True:
         return "on"
     return f"`{default_text(value) if isinstance(value, tuple | list) else value}`"

@@ -7,10 +7,13 @@ own style, and once with negatives in another style: the same statements in othe
 forms, in training and in test, like a language model's negatives in the paper. The test is BiVLC
 items of the other half of the world, and the first image of further items with both captions (as in
 SugarCrepe). Differences are against the plain fine-tune, with intervals over groups of items for
-the mean over seeds. Finished parts are not repeated; the last line is JSON.
+the mean over seeds, and with the difference of each seed, because those intervals do not hold what
+differs from training to training. `--learned` asks the same of the pairs that were trained on.
+Finished parts are not repeated; the last line is JSON.
 
     python -P soak/hard_negatives.py WORK [--seeds 3] [--base 5000] [--pairs 3000] [--items 1200]
                                      [--batch 60] [--epochs 4] [--tested N] [--base-set epochs=4]
+                                     [--learned]
 """
 
 from __future__ import annotations
@@ -43,12 +46,16 @@ from tellapart.score.run import Run, load_run
 HANDS = ("same hand", "other hand")
 RECIPES = {"plain": "coco", "texts": "trohn-text", "images": "trohn-img"}
 MEASURES = ("I2T", "T2I", "Group", "Ipos2T", "Ineg2T", "Tpos2I", "Tneg2I")
+LEARNED = ("Group", "Tpos2I", "Tneg2I")
 FORMS = ("picture", "seen")
 
 
 @dataclass(frozen=True, slots=True)
 class NegativesPlan:
-    """The size of the campaign; `pairs` of scenes are tuned on, a fifth of them to choose by."""
+    """The size of the campaign; `pairs` of scenes are tuned on, a fifth of them to choose by.
+
+    With `learned`, as many of these pairs as there are test items are asked, too.
+    """
 
     seeds: int = 3
     base: int = 5_000
@@ -58,6 +65,7 @@ class NegativesPlan:
     batch: int = 60
     epochs: int = 4
     tested: int | None = None
+    learned: bool = False
     rate: float = 3e-4
 
     def changes(self, kind: str) -> tuple[str, ...]:
@@ -176,12 +184,15 @@ def answers(
     both = "base-" in folder.name or "plain-" in folder.name
     found = {}
     for name, bench in parts.items():
-        if name.startswith("tune") or not (both or name.endswith(hand)):
+        tuned_on = name.startswith("tune")
+        if (tuned_on and not plan.learned) or not (both or name.endswith(hand)):
             continue
         out = work / "runs" / folder.name / name.replace(", ", "-").replace(" ", "-")
         runs = list(out.rglob("run.json"))
         if not runs:
-            told = ta.EvaluateOptions(use_cache=False, limit=plan.tested)
+            told = ta.EvaluateOptions(
+                use_cache=False, limit=plan.items if tuned_on else plan.tested
+            )
             ta.evaluate(f"trained:{folder}", bench, out, told)
             runs = list(out.rglob("run.json"))
         found[name] = load_run(runs[0].parent, bench)
@@ -190,36 +201,52 @@ def answers(
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A mean over seeds in percent, its difference to the plain fine-tune, and the interval."""
+    """A mean over seeds in percent, its difference to the plain fine-tune, and the interval.
+
+    `each` has the difference of each seed.
+    """
 
     value: float
     difference: float
     low: float
     high: float
+    each: tuple[float, ...]
 
     def __str__(self) -> str:
-        return f"{self.value:.1f} ({self.difference:+.1f} [{self.low:+.1f}, {self.high:+.1f}])"
+        each = " ".join(f"{one:+.1f}" for one in self.each)
+        interval = f"[{self.low:+.1f}, {self.high:+.1f}]"
+        return f"{self.value:.1f} ({self.difference:+.1f} {interval}; seeds {each})"
+
+    def to_json(self) -> list[float]:
+        """The mean, the difference, its interval, and each seed's difference."""
+        numbers = (self.value, self.difference, self.low, self.high, *self.each)
+        return [round(one, 2) for one in numbers]
 
 
 def cells(runs: dict[tuple[str, int], dict[str, Run]], hand: str) -> dict[str, dict[str, Cell]]:
     """Every measure of every model on one hand's tests, against the plain fine-tune."""
     last = sorted({seed for _, seed in runs})
-    asked = [("accuracy", f"choice, {hand}")] + [(one, f"test, {hand}") for one in MEASURES]
+    asked = {"choice": ("accuracy", f"choice, {hand}")}
+    asked |= {one: (one, f"test, {hand}") for one in MEASURES}
+    if all(f"tune, {hand}" in runs["plain-same", seed] for seed in last):
+        asked |= {f"{one} of trained pairs": (one, f"tune, {hand}") for one in LEARNED}
     found: dict[str, dict[str, Cell]] = {}
     short = hand.split(maxsplit=1)[0]
     names = {"base": "base-towers", "plain": "plain-same"}
     names |= {kind: f"{kind}-{short}" for kind in ("texts", "images")}
     for label, folder in names.items():
         found[label] = {}
-        for measure, test in asked:
+        for column, (measure, test) in asked.items():
             one = _units(runs, folder, test, measure, last)
             other = _units(runs, names["plain"], test, measure, last)
             groups = one[1]
-            change = 100 * (one[0] - other[0])
-            column = "choice" if measure == "accuracy" else measure
-            value = float(100 * one[0].mean())
+            each = 100 * (one[0] - other[0])
+            change = each.mean(axis=1)
             found[label][column] = Cell(
-                value, float(change.mean()), *paired_interval(change, groups)
+                float(100 * one[0].mean()),
+                float(change.mean()),
+                *paired_interval(change, groups),
+                tuple(each.mean(axis=0).tolist()),
             )
     return found
 
@@ -228,10 +255,10 @@ def _units(
     runs: dict[tuple[str, int], dict[str, Run]], folder: str, test: str, measure: str,
     every: Sequence[int],
 ) -> tuple[Any, Any]:  # fmt: skip
-    """What each unit got, mean over seeds, and the groups that units belong to."""
+    """What each unit got with each seed, and the groups that units belong to."""
     some = [runs[folder, seed][test] for seed in every]
     _, units = paired_units(some, registry.measures.get(measure), "wrong")
-    return units.value.mean(axis=1), units.cluster
+    return units.value, units.cluster
 
 
 def table_text(found: dict[str, dict[str, Cell]]) -> str:
@@ -266,22 +293,13 @@ def main() -> None:
     for name in sizes:
         parser.add_argument(f"--{name}", type=int, default=getattr(defaults, name))
     parser.add_argument("--base-set", action="append", help="a setting of the base's training")
+    parser.add_argument("--learned", action="store_true", help="also ask pairs trained on")
     given = parser.parse_args()
-    plan = replace(defaults, **{name: getattr(given, name) for name in sizes})
+    plan = replace(defaults, **{name: getattr(given, name) for name in (*sizes, "learned")})
     if given.base_set:
         plan = replace(plan, base_changes=tuple(given.base_set))
     found = campaign(plan, given.work)
-    numbers = {
-        hand: {
-            model: {
-                name: [round(x, 2) for x in (c.value, c.difference, c.low, c.high)]
-                for name, c in row.items()
-            }
-            for model, row in table.items()
-        }
-        for hand, table in found.items()
-    }
-    print(json.dumps(numbers))
+    print(json.dumps(found, default=Cell.to_json))
 
 
 if __name__ == "__main__":

@@ -37,6 +37,8 @@ def test_the_page_of_verbs_has_every_command_with_every_flag():
         for one in parameters(verb):
             name = one.name.upper() if one.argument else one.flag
             assert f"| `{name}" in sections[words], (words, name)
+    assert "PairColumns(" not in page and "`image=image,caption=caption," in page
+    assert re.search(r"`--no-cache` \| .* \|  \|", page), "off is not its default"
 
 
 def test_the_page_of_names_has_all_that_is_installed():

@@ -48,7 +48,7 @@ def test_where_two_models_part_is_found_with_its_direction(found):
     parted = {row["group"]: row for row in found.table("differences").iter_rows(named=True)}
     assert parted["vehicle"]["difference"] < -0.3 and parted["vehicle"]["p_holm"] < 0.001
     assert parted["animal"]["difference"] > 0.1 and parted["animal"]["p_holm"] < 0.05
-    assert "differ on 3 groups" in found.sentences[-1]
+    assert "differ on 3 of 3 groups" in found.sentences[-1]
 
 
 def test_where_nothing_differs_nothing_is_claimed(bench):
@@ -65,6 +65,24 @@ def test_a_group_of_one_item_does_not_win():
     run = answered(bench, lambda item: sure[["dog", "cow", "cup"].index(item.slot.target)], "m")
     found = ta.analyse("by", run, ta.ByOptions(by="pair", resamples=50)).table("groups")
     assert found["group"].to_list()[0] == "dog/cat", "not cow/owl, which is right in its one item"
+
+
+def test_a_sentence_calls_no_group_the_highest_where_a_small_one_is_higher():
+    items = [foil_item(f"a{k:03}", 0, 6) for k in range(60)] + [foil_item("lonely", 1, 6)]
+    items += [foil_item(f"b{k:03}", 2, 6) for k in range(60)]
+    sure = {"dog": 2.5, "cow": 99.0, "cup": -2.5}
+    run = answered(benchmark_of(items), lambda item: sure[item.slot.target], "m")
+    found = ta.analyse("by", run, ta.ByOptions(by="pair", resamples=50))
+    assert found.table("groups")["value"].max() == 1.0
+    assert "shrunk towards the mean, puts dog/cat" in found.sentences[0]
+    assert "highest" not in found.sentences[0] and "lowest" not in found.sentences[0]
+
+
+def test_a_run_that_is_alike_everywhere_has_no_easiest_group(bench):
+    run = answered(bench, lambda item: 99.0, "always")
+    found = ta.analyse("by", run, ta.ByOptions(by="kind", resamples=50))
+    assert found.sentences == ("always: accuracy is 100.0% for every kind.",)
+    assert found.figure.words.count("animal") == 1, "each group is told once"
 
 
 def test_bad_input_is_named(bench):

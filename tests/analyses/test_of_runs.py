@@ -54,6 +54,11 @@ def test_models_that_err_alike_and_models_that_do_not(bench):
     assert alike["low"] > 0.3 and all(one["low"] < 0 < one["high"] for one in others)
     assert "a and b agree more than" in found.sentences[0]
     assert found.table("items")["models"].max() == 0, "listed are items that all get wrong"
+    short = ta.analyse("agreement", runs, ta.AgreementOptions(resamples=20, most=1))
+    assert (
+        short.table("items").height == 1 and short.table("items")["item"][0] in short.sentences[-1]
+    )
+    assert short.sentences[-1] == found.sentences[-1], "all are counted, not only those listed"
 
 
 def test_every_pair_of_models_has_a_row_of_its_own_in_the_chart(bench):
@@ -71,6 +76,13 @@ def test_items_that_people_find_hard_and_models_easy_are_listed(bench):
     items = ta.analyse("agreement", [people, model], ta.AgreementOptions(resamples=50))
     listed = items.table("items").filter(pl.col("sort") == "hard for people, easy for models")
     assert set(listed["item"]) == strange and listed["models"].min() == 1
+
+
+def test_a_run_that_never_errs_correlates_with_nothing(bench):
+    found = ta.analyse("position", answered(bench, lambda item: 99.0, "always"))
+    assert "same for every answer (100.0%), so no correlation" in found.sentences[0]
+    (row,) = found.table("correlations").iter_rows(named=True)
+    assert row["tau_low"] is None and row["spearman_high"] is None
 
 
 def test_agreement_needs_two_and_says_where_nothing_can_be_said(bench):
@@ -159,6 +171,8 @@ def test_what_benchmarks_consist_of_and_what_was_dropped():
     whole, *parts = found.table("composition").iter_rows(named=True)
     assert (whole["items"], whole["images"], whole["pairs"]) == (200, 200, 10)
     assert sum(one["items"] for one in parts) == 200
+    counts = ta.analyse("composition", before).figure.panels[0].rows
+    assert [row["label"] for row in counts] == ["items", "images", "captions"], "not a single bar"
     gone = ta.analyse("dropped", [before, after])
     rows = {row["kind"]: row for row in gone.table("dropped").iter_rows(named=True)}
     assert rows["vehicle"]["dropped"] == 0 and rows["animal"]["low"] > 0.5

@@ -180,3 +180,34 @@ def test_that_the_source_knows_a_word_says_nothing() -> None:
     names = ["".join(letters[int(c)] for c in f"{k:03}") for k in range(200)]
     pairs = [(f"a {name}x sits", f"a {name}y sits") for name in names]
     assert attacked(pairs, names) == 0.5
+
+
+def twins(pairs: int, named: bool) -> ItemTable:
+    """Of two words each is true once; every pair has words of its own, and two places."""
+    rng = seeds.rng(0, "twins")
+    items = []
+    for k in range(pairs):
+        words = [f"{first}{k}" for first in rng.permutation(THINGS)[:2]]
+        for place, (true, false) in zip(
+            rng.permutation(PLACES), (words, words[::-1]), strict=False
+        ):
+            grid = Grid.caption_choice(
+                f"{k}{true}", (f"A {true} {place}", f"A {false} {place}"), (0, 1)
+            )
+            notes = {"twins": f"pair {k}"} if named else {}
+            items.append(Item.built("test", grid, kind="k", origin=Origin("test", notes=notes)))
+    return ItemTable.of(items).grouped()
+
+
+def test_twins_stay_together_so_that_one_does_not_tell_about_the_other() -> None:
+    """Whoever knows what is true of one knows what is false of the other, without any text."""
+    shares = {}
+    for named in (True, False):
+        table = twins(150, named)
+        choices = caption_choices(table)
+        source = CaptionSource.of_items(table)
+        fold = choices.folds(0)
+        features = crossfitted_features(choices, source, fold)
+        shares[named] = choices.share_right(logit_scores(features, choices, fold)).mean()
+    assert shares[True] == pytest.approx(0.5, abs=0.08)
+    assert abs(shares[False] - 0.5) > 0.2

@@ -64,6 +64,16 @@ def test_items_that_take_turns_at_one_set_of_captions_are_one_group():
     assert [item.group for item in benchmark_of(turns).items] == groups
 
 
+def test_twins_are_one_group():
+    """They were chosen as opposites: what is true of one is false of the other."""
+    items = [asked(str(k), image, ["a dog", "a cat"], 0) for k, image in enumerate("abcda")]
+    noted = [
+        replace(item, origin=replace(item.origin, notes={"twins": name} if name else {}))
+        for item, name in zip(items, ["x", "x", "", "y", "y"], strict=True)
+    ]
+    assert ItemTable.of(noted).connected_groups().to_list() == ["a", "a", "c", "a", "a"]
+
+
 def test_captions_that_merely_recur_connect_nothing():
     """As in BISON (one caption) and FOIL (a pair with the same truth): the images are others."""
     items = [

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tellapart.cli.commands import Parameter, command_of, parameters
+from tellapart.cli.main import app
 from tellapart.errors import BadInput, UnknownName
 from tellapart.options import Help
 from tellapart.types import Progress, silent
@@ -132,6 +133,13 @@ def test_an_older_name_of_a_flag_still_works_and_stands_in_no_help():
 def test_the_line_of_usage_names_arguments_as_the_pages_do():
     said = CliRunner().invoke(command_line(VERB), ["work", "--help"]).stdout
     assert re.search(r"work \[OPTIONS\] OUT THINGS\.\.\.\s", said)
+
+
+@pytest.mark.parametrize("verb", ["get", "measure"])
+def test_a_line_of_help_never_ends_within_a_flag_or_a_path(verb):
+    said = CliRunner().invoke(app, [verb, "--help"]).stdout
+    assert not re.search(r"\w-$", said, re.MULTILINE) and "\N{NON-BREAKING HYPHEN}" not in said
+    assert "list[" not in said and re.search(r"--(item-table|images-columns)", said)
 
 
 def test_a_flag_given_twice_is_an_error_instead_of_its_last_value():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import warnings
 from contextlib import suppress
 from pathlib import Path
 
@@ -92,6 +93,38 @@ def test_the_system_says_the_disk_is_full_and_so_do_we(monkeypatch, capsys, benc
         code = called(monkeypatch, "show", benchmarks["bison"].root)
         monkeypatch.undo()
     assert code == 2 and "the disk is full" in capsys.readouterr().err
+
+
+@pytest.fixture
+def classes(benchmarks, tmp_path):
+    """A folder with a picture for each of two classes."""
+    bench = benchmarks["bison"]
+    for name, image in zip(("cat", "dog"), bench.images, strict=False):
+        (tmp_path / "classes" / name).mkdir(parents=True)
+        (tmp_path / "classes" / name / "0.png").write_bytes(bench.picture(image).read())
+    return tmp_path / "classes"
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_are_notes_without_a_place_in_the_code(classes, monkeypatch, capsys):
+    class Warns(Dual):
+        def embed_images(self, pictures):
+            warnings.warn("these pictures are small", stacklevel=1)
+            return super().embed_images(pictures)
+
+    monkeypatch.setattr("tellapart.models.names.load", lambda name: Warns())
+    assert called(monkeypatch, "zeroshot", "chance", "--on", classes) == 0
+    said = capsys.readouterr().err
+    assert "note: these pictures are small\n" in said and "UserWarning" not in said
+
+
+def test_only_commands_with_skip_bad_recommend_it(classes, monkeypatch, capsys):
+    monkeypatch.setattr("tellapart.models.names.load", lambda name: Dual())
+    (classes / "dog" / "1.png").write_bytes(b"nothing that is a picture")
+    assert called(monkeypatch, "zeroshot", "chance", "--on", classes) == 2
+    said = capsys.readouterr().err
+    assert "dog/1.png is broken" in said and "get the file again" in said
+    assert "--skip-bad" not in said
 
 
 def test_going_on_is_announced(benchmarks, tmp_path, caplog):

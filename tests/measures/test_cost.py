@@ -75,6 +75,16 @@ def test_a_model_that_learned_how_negatives_look_is_found_out(bench, monkeypatch
         cost("oracle", taught, bench)
 
 
+def test_cues_that_cannot_be_measured_are_said(tmp_path):
+    few = near_misses(tmp_path, 5, 4)
+    found = cost(Colourful(), Colourful(), few)
+    assert not [row for row in found.rows if row.sort == "cue"]
+    (said,) = found.notes
+    assert said.startswith("no cues were measured on bivlc") and "at least 10" in said
+    assert said in str(found) and "excludes 0" not in str(found)
+    assert found.to_json()["notes"] == [said]
+
+
 def test_the_interval_of_a_difference_resamples_groups():
     change = np.repeat([1.0, -1.0, 0.0, 0.0], 25)
     alone = paired_interval(change, np.arange(100))
@@ -120,3 +130,5 @@ def test_templates_and_folders_that_are_none_are_said(tmp_path):
         templates_of("a photo")
     with pytest.raises(BadInput, match="is not a folder of classes"):
         zeroshot(Colourful(), tmp_path)
+    with pytest.raises(BadInput, match="there is no folder nosuch"):
+        zeroshot(Colourful(), tmp_path / "nosuch")

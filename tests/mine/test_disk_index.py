@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -148,3 +149,62 @@ def test_any_model_that_embeds_texts_will_do(world, tmp_path):
 def test_what_cannot_be_meant_is_said(table, tmp_path, options, said):
     with pytest.raises(BadInput, match=said):
         ta.neighbours(table, tmp_path / "out", ta.NeighbourOptions(**options))
+
+
+def resident(folder: Path) -> int:
+    """Bytes of the folder's files that this process keeps in memory, as Linux counts them."""
+    total, mine = 0, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if "-" in line.split(" ", 1)[0]:
+            mine = str(folder) in line
+        elif mine and line.startswith("Rss:"):
+            total += int(line.split()[1]) << 10
+    return total
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux counts so")
+def test_vectors_that_do_not_fit_are_given_back_while_they_are_read(tmp_path):
+    size, width, number = 4096, 64, 8
+    vectors = rng(2, "vectors").normal(size=(number, size, width)).astype(np.float32)
+    numbers = np.arange(number * size, dtype=np.uint64).reshape(number, size)
+    shards = []
+    for k in range(number):
+        path = tmp_path / f"{k}.rows"
+        path.write_bytes(disk_index.row_bytes(vectors[k], numbers[k], numbers[k] // np.uint64(5)))
+        shards.append(disk_index.RowShard(path, k * size, size, width))
+    each = size * (4 * width + 8)
+    files = disk_index.VectorFiles(shards, np.ones(number * size, bool), memory=3 * each)
+    rows = rng(3, "rows").permutation(number * size)
+    assert np.array_equal(files.rows(rows), vectors.reshape(-1, width)[rows])
+    assert np.array_equal(files.images(rows), rows.astype(np.uint64) // np.uint64(5))
+    assert 0 < resident(tmp_path) <= 3 * each + number * (64 << 10)
+
+
+def test_too_little_memory_for_a_shard_is_told_with_what_is_enough(
+    table, words, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("tellapart.verbs.neighbours.ASIDE", (1 << 30) - 100_000)
+    with pytest.raises(BadInput, match="for 2,000 vectors of 24 numbers") as caught:
+        ta.neighbours(table, tmp_path / "out", ta.NeighbourOptions(vectors=str(words), memory="1G"))
+    assert caught.value.allowed == "1025M or more"
+    ta.neighbours(table, tmp_path / "out", ta.NeighbourOptions(vectors=str(words), memory="1025M"))
+
+
+@pytest.mark.usefixtures("small")
+def test_lists_that_do_not_fit_are_given_back(table, words, tmp_path, monkeypatch):
+    ta.neighbours(table, tmp_path / "whole", ta.NeighbourOptions(vectors=str(words)))
+    monkeypatch.setattr(disk_index, "LISTS_BYTES", 1 << 15)
+    left: list[int] = []
+    let_go, number = disk_index.DiskSearch._let_lists_go, count()
+
+    def watched(self):
+        looked = next(number) % 500 == 0
+        before = resident(self.folder) if looked else 1
+        let_go(self)
+        assert before > 0
+        left.extend([resident(self.folder)] if looked else [])
+
+    monkeypatch.setattr(disk_index.DiskSearch, "_let_lists_go", watched)
+    ta.neighbours(table, tmp_path / "out", ta.NeighbourOptions(vectors=str(words)))
+    assert left and set(left) == {0}
+    assert files_in(tmp_path / "out") == files_in(tmp_path / "whole")

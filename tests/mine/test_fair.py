@@ -12,9 +12,19 @@ import tellapart as ta
 from tellapart import seeds
 from tellapart.attack.choices import paired_choices
 from tellapart.attack.fairness import FairRecipe, what_strangers_see
-from tellapart.attack.twins import CALIPER, CONTEXT, TwinCandidates, contexts, matched
+from tellapart.attack.twins import (
+    CALIPER,
+    CLUSTER,
+    CONTEXT,
+    TwinCandidates,
+    Twins,
+    contexts,
+    matched,
+)
+from tellapart.benchmark.groups import components
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.errors import BadInput
+from tellapart.items import Item
 from tellapart.mine.fair import PairCandidate, as_candidates, fair_pairs
 from tellapart.types import silent
 from tellapart.verbs.build.foil import FoilOptions
@@ -58,6 +68,7 @@ def test_what_text_tells_apart_is_left_out_and_the_rest_is_kept_both_ways() -> N
     assert fair.attack is not None
     assert fair.attack.overall.value < 0.65
     assert fair.part.before > 0.75
+    assert np.unique(fair.choices().group).size < len(kept) / 2 + 1, "twins are of one group"
     for a, b in fair.part.twins.pairs.tolist():
         assert {candidates[a].was, candidates[b].was} == {"dog", "cow"}
         assert candidates[a].true.split()[2:] == candidates[b].true.split()[2:], "the same place"
@@ -108,6 +119,40 @@ def test_not_more_is_kept_than_the_share_of_captions_and_the_least_unlike_first(
     assert len(few.places) == 30 and len(many.places) == 90
     assert set(few.places.tolist()) < set(many.places.tolist())
     assert (np.diff(many.part.twins.unlike) >= 0).all()
+
+
+def test_twins_never_connect_more_than_a_few_images() -> None:
+    """Else nearly all items could end up in one group, with nothing to draw or to fold."""
+    chain = np.array([(k, k + 1) for k in range(59)])
+    twins = Twins(chain, np.linspace(0.0, 1.0, 59))
+    image, kind = np.arange(60), np.zeros(60, np.int64)
+    kept = twins.first(kind, np.array([59]), image)
+    label = components(*kept.pairs.T, 60)
+    assert np.bincount(label).max() == CLUSTER
+    assert len(kept.pairs) == 6 * (CLUSTER - 1)
+    assert kept.pairs[0].tolist() == [0, 1] and kept.unlike[0] == 0.0
+    within = Twins(np.array([(0, 1), (1, 0), (0, 1)]), np.zeros(3))
+    assert len(within.first(kind, np.array([3]), image).pairs) == 3, "no image is added"
+    assert len(within.first(kind, np.array([2]), image).pairs) == 2
+    rare = (np.arange(60) == 30).astype(np.int64)  # one twin of a kind of its own, in the middle
+    assert [30, 31] in twins.first(rare, np.array([59, 59]), image).pairs.tolist()
+    late = twins.first((np.arange(60) == 9).astype(np.int64), np.array([59, 59]), image)
+    assert [9, 10] in late.pairs.tolist(), "it comes before the nine that would fill its cluster"
+
+
+def test_built_items_say_which_are_twins_and_twins_are_one_group(tmp_path: Path) -> None:
+    corpus, _ = animals(300)
+    options = FoilOptions(absence="captions", mentions=1, parser="none", split="none", look=False)
+    built = ta.build("foil", corpus, tmp_path / "foil", options)
+    pairs: dict[str, list[Item]] = {}
+    for item in ta.load_benchmark(built.root).items:
+        pairs.setdefault(item.origin.notes["twins"], []).append(item)
+    assert len(built) >= 20
+    for one, other in pairs.values():
+        assert one.origin.notes["target"] == other.origin.notes["foil"]
+        assert one.origin.notes["foil"] == other.origin.notes["target"]
+        assert one.group == other.group
+        assert one.origin.notes["twins"] in (one.id, other.id)
 
 
 def test_kinds_that_are_tests_of_their_own_keep_their_share_each() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from functools import cache
 
@@ -267,6 +268,19 @@ def test_mistakes_are_explained(open_clip, text, error, message):
 def test_weights_of_another_architecture_are_an_error(open_clip, checkpoint):
     with pytest.raises(TellapartError, match="open_clip cannot load"):
         load(f"open_clip:ViT-S-32-alt/{checkpoint}?activation=gelu")
+
+
+def test_what_open_clip_logs_is_not_printed_beside_the_error(open_clip, monkeypatch, capsys):
+    def fails(*given, **options):
+        logging.error("Failed to download weights")
+        raise RuntimeError("Failed to download weights. " + 100 * "Check it. ")
+
+    monkeypatch.setattr(open_clip, "create_model_from_pretrained", fails)
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    with pytest.raises(TellapartError, match="open_clip cannot load") as caught:
+        load("open_clip:ViT-B-32/openai")
+    assert not logging.getLogger().handlers and not capsys.readouterr().err
+    assert caught.value.where.endswith(" ...") and len(caught.value.where) <= 300
 
 
 def test_published_fine_tunes_are_found_by_name_with_their_activation(

@@ -80,6 +80,8 @@ def test_what_is_no_form_or_no_shard_is_said(bench, written, tmp_path):
         export(bench, tmp_path / "out", purpose="training", form=("tsv",))
     with pytest.raises(UnknownName, match="purpose"):
         export(bench, tmp_path / "out", purpose="test")
+    with pytest.raises(BadInput, match="--form webdataset is for training pairs"):
+        export(bench, tmp_path / "out", form=("webdataset",))
     whole = (written / "shards" / "train-000000.tar").read_bytes()
     (tmp_path / "half.tar").write_bytes(b"nonsense" + whole[:2_000])
     with pytest.raises(BadInput, match=r"half.tar is not a complete shard"):

@@ -231,8 +231,6 @@ def test_the_best_weights_are_those_of_the_measure_that_was_chosen(small, tmp_pa
     figures = {row["epoch"]: row["bivlc:Tpos2I"] for row in rows if "accuracy" in row}
     best = max(figures.values())
     assert done.card.trained["best_epoch"] == min(e for e, v in figures.items() if v == best)
-    with pytest.raises(UnknownName, match="figure to choose by"):
-        tuned(small, tmp_path / "other", "coco", "best_by=bivlc:Tpos2T", watch=watch)
 
 
 def test_images_of_a_test_are_refused(small, tmp_path):
@@ -263,7 +261,46 @@ def test_what_cannot_be_trained_is_said_and_nothing_is_written(
     assert not (tmp_path / "out").exists()
 
 
+def test_images_of_what_the_cost_is_measured_on_are_refused(small, tmp_path):
+    """A gain in retrieval or zero-shot on training images would be no gain."""
+    classes = tmp_path / "classes"
+    for name, image in zip(("cat", "dog"), small.bench.images, strict=False):
+        (classes / name).mkdir(parents=True)
+        (classes / name / "0.png").write_bytes(small.bench.picture(image).read())
+    for source, name in ((small.root / "world-1", "world"), (classes, "classes")):
+        with pytest.raises(BadInput, match=f"training images are also in {name}"):
+            tuned(small, tmp_path / "out", cost=[source])
+    assert [one.name for one in tmp_path.iterdir()] == ["classes"]
+
+
+def test_what_would_fail_after_training_fails_before(small, tmp_path):
+    watch = [near_misses(tmp_path / "world", 8, 2, "test")]
+    place = tmp_path / "runs"
+    place.mkdir()
+    with pytest.raises(BadInput, match="there is no file or folder nosuch"):
+        tuned(small, place / "out", cost=[tmp_path / "nosuch"])
+    with pytest.raises(UnknownName, match="figure to choose by") as caught:
+        tuned(small, place / "out", "coco", "best_by=bivlc:Tpos2T", watch=watch)
+    assert "bivlc:Tpos2I" in caught.value.allowed
+    with pytest.raises(BadInput, match="towers start without training"):
+        train("clip", small.bench, place / "out", cost=watch, options=given("towers", "scratch"))
+    assert not list(place.iterdir())
+
+
+def test_options_of_the_other_kind_of_training_are_refused(small, tmp_path):
+    with pytest.raises(BadInput, match="--features, --start cannot be used to train clip"):
+        told = TrainOptions(begin=small.start, features=("store",), start=tmp_path)
+        train("clip", small.bench, tmp_path / "out", options=told)
+    with pytest.raises(BadInput, match="--from, --watch cannot be used to train convnet-bow"):
+        train("convnet-bow", small.root / "world-1", tmp_path / "out", watch=[small.bench],
+              options=TrainOptions(begin=small.start))  # fmt: skip
+
+
 def test_a_start_or_negatives_that_are_missing_are_said(small, tmp_path):
+    with pytest.raises(BadInput, match="nosuch is not the folder of a trained system"):
+        train("clip", small.bench, tmp_path / "out", options=given("trained:nosuch", "coco"))
+    with pytest.raises(BadInput, match=r"there is no file nosuch-\*.tar"):
+        train("clip", tmp_path / "nosuch-*.tar", tmp_path / "out", options=given("towers", "coco"))
     world = small.root / "world-1"
     with pytest.raises(BadInput, match="has no false captions, which this recipe needs"):
         train("clip", world, tmp_path / "out", options=given(small.start, "trohn-text"))

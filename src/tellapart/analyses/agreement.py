@@ -54,14 +54,17 @@ def analyse_agreement(
     if not rows:
         raise BadInput("no two of these runs answered the same questions")
     pairs = pl.DataFrame(rows)
-    items = _items(units, options)
+    items, counts = _items(units, options)
     title = f"{units.benchmark.name}: agreement on what is right ({units.measure.name})"
     tables = [
         ResultTable("pairs", "Each pair of runs, on the questions that both answered", pairs, FORMS)
     ]
     if items.height:
-        tables.append(ResultTable("items", "Items on which they differ most", items, FORMS))
-    sentences = [*map(_sentence, rows), *_item_sentences(items)]
+        heading = "Items on which people and models differ most"
+        if "people" not in items.columns:
+            heading = "Items that every model got wrong"
+        tables.append(ResultTable("items", heading, items, FORMS))
+    sentences = [*map(_sentence, rows), *_item_sentences(items, counts)]
     methods = (
         "kappa: Cohen's, of right and wrong answers (error consistency, Geirhos et al. 2020); 0 is "
         "expected of independent runs with these accuracies; interval: bootstrap over groups",
@@ -108,14 +111,17 @@ def _sentence(row: dict[str, Any]) -> str:
     )
 
 
-def _items(units: UnitTable, options: AgreementOptions) -> pl.DataFrame:
-    """Items with the largest gaps between people and models; without people, items all fail."""
+def _items(units: UnitTable, options: AgreementOptions) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Items with the largest gaps between people and models; without people, items all fail.
+
+    Also how many items of each sort there are in all.
+    """
     people = [k for k, name in enumerate(units.models) if name.startswith(PEOPLE)]
     models = [k for k in range(len(units.models)) if k not in people]
     names = units.benchmark.items.ids
     covered = units.covered.all(axis=1)
     if not covered.any() or not models:
-        return pl.DataFrame()
+        return pl.DataFrame(), {}
     item, value = units.item[covered], units.value[covered]
     frame = pl.DataFrame({"place": item, "models": value[:, models].mean(axis=1)}).with_columns(
         pl.Series("people", value[:, people].mean(axis=1) if people else np.full(len(item), np.nan))
@@ -127,25 +133,29 @@ def _items(units: UnitTable, options: AgreementOptions) -> pl.DataFrame:
     )
     if people:
         gap = pl.col("models") - pl.col("people")
-        sorts = [("hard for people, easy for models", gap, pl.col("people") < 0.5),
-                 ("easy for people, hard for models", -gap, pl.col("models") < 0.5)]  # fmt: skip
+        hard_for_people, hard_for_models = pl.col("people") < 0.5, pl.col("models") < 0.5
+        sorts = [
+            ("hard for people, easy for models", gap, hard_for_people & ~hard_for_models),
+            ("easy for people, hard for models", -gap, hard_for_models & ~hard_for_people),
+        ]
     else:
         frame = frame.drop("people")
         sorts = [("wrong for all models", -pl.col("models"), pl.col("models") == 0)]
+    counts = {name: frame.filter(where).height for name, _, where in sorts}
     parts = [
         frame.filter(where).sort(-order, "item").head(options.most)
         .select(pl.lit(name).alias("sort"), pl.all().exclude("place"))
         for name, order, where in sorts
     ]  # fmt: skip
-    return pl.concat(parts).select("sort", "item", pl.col("^models|people$"), "caption")
+    return pl.concat(parts).select("sort", "item", pl.col("^models|people$"), "caption"), counts
 
 
-def _item_sentences(items: pl.DataFrame) -> Iterator[str]:
+def _item_sentences(items: pl.DataFrame, counts: dict[str, int]) -> Iterator[str]:
     if not items.height:
         return
     for (sort,), rows in items.group_by("sort", maintain_order=True):
-        first = rows.row(0, named=True)
-        yield f"{sort}: {rows.height:,} items listed, such as {first['item']}."
+        first, count = rows.row(0, named=True)["item"], counts[str(sort)]
+        yield f"{sort}: {count:,} {'item' if count == 1 else 'items'}, such as {first}."
 
 
 def _figure(title: str, pairs: pl.DataFrame) -> Figure | None:

@@ -124,10 +124,13 @@ class _Grouped:
         return f"{self.names[k]} {percent(self.value[k])}% ({ends}, n = {self.n[k]:,})"
 
     def sentence(self, units: UnitTable, options: ByOptions) -> str:
-        easiest, hardest = int(self.order[0]), int(self.order[-1])
+        measure, easiest, hardest = units.measure.name, int(self.order[0]), int(self.order[-1])
+        if self.value.min() == self.value.max():
+            return f"{self.model}: {measure} is {percent(self.value[0])}% for every {options.by}."
+        # Not "highest": a small group may have a more extreme share than the shrunk ones say.
         first = (
-            f"{self.model}: {units.measure.name} is highest for {self.told(easiest)} and lowest "
-            f"for {self.told(hardest)}"
+            f"{self.model}: {measure} by {options.by}, shrunk towards the mean, puts "
+            f"{self.told(easiest)} first and {self.told(hardest)} last"
         )
         points = f"{100 * self.shrunk.spread:.1f} points"
         if self.shrunk.p < 0.05:
@@ -150,6 +153,7 @@ def _groups_table(units: UnitTable, found: list[_Grouped], options: ByOptions) -
 
 def _ends_table(units: UnitTable, found: list[_Grouped], options: ByOptions) -> ResultTable:
     parts = []
+    most = 1
     for one in found:
         most = min(options.most, len(one.order) // 2 or 1)
         for end, places in (("easiest", one.order[:most]), ("hardest", one.order[::-1][:most])):
@@ -158,7 +162,9 @@ def _ends_table(units: UnitTable, found: list[_Grouped], options: ByOptions) -> 
                     "model", pl.lit(end).alias("end"), pl.all().exclude("model")
                 )
             )
-    title = f"The {options.most} easiest and hardest groups by {options.by}"
+    title = f"The {most:,} easiest and {most:,} hardest groups by {options.by}"
+    if most == 1:
+        title = f"The easiest and the hardest group by {options.by}"
     return ResultTable("easiest-hardest", title, pl.concat(parts), FORMS)
 
 
@@ -209,8 +215,8 @@ def _difference_sentences(frame: pl.DataFrame, by: str) -> Iterator[str]:
             for row in real.head(3).iter_rows(named=True)
         ]
         yield (
-            f"{first} and {second} differ on {real.height:,} groups by {by}, most clearly on "
-            f"{', '.join(told)}."
+            f"{first} and {second} differ on {real.height:,} of {rows.height:,} groups by {by}"
+            f"{', most clearly on' if real.height > 1 else ':'} {', '.join(told)}."
         )
     if alike:
         yield f"No difference is shown on any group by {by}: {'; '.join(alike)}."
@@ -233,7 +239,7 @@ def _figure(title: str, units: UnitTable, found: list[_Grouped], options: ByOpti
             names = [f"{name} ({one.n[k]:,})" for name, k in zip(names, own, strict=True)]
         value, low, high = (100 * column[own] for column in (one.value, one.low, one.high))
         rows += dot_rows(names, value, low, high, series)
-    told = "; ".join(first.told(int(k)) for k in places)
+    told = "; ".join(first.told(int(k)) for k in dict.fromkeys(places))
     ends = f"{units.measure.name}, % (bar: 95% interval)"
     panel = Panel("dots", tuple(rows), ends, domain=(0, 100))
     return Figure(title, f"{title}. {first.model}: {told}.", (panel,))

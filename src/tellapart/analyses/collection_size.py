@@ -12,7 +12,7 @@ import polars as pl
 from tellapart import seeds
 from tellapart.analyses.analysis import Analysis, AnalysisKind, AnalysisOptions, ResultTable
 from tellapart.analyses.figure import Figure, Panel
-from tellapart.analyses.sources import Files, paths_of
+from tellapart.analyses.sources import QueryFiles, paths_of
 from tellapart.corpus.reader import name_of
 from tellapart.errors import BadInput
 from tellapart.measures.retrieval import DIRECTIONS
@@ -34,7 +34,7 @@ class CollectionOptions(AnalysisOptions):
 
 
 def analyse_collection_size(
-    queries: Files,
+    queries: QueryFiles,
     options: CollectionOptions = CollectionOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Analysis:

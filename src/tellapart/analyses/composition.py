@@ -63,16 +63,19 @@ def analyse_composition(
         + (f", {row['pairs']:,} target-foil pairs." if row.get("pairs") else ".")
         for row in frame.filter(pl.col("part") == "all").iter_rows(named=True)
     )
-    shown = frame.filter(pl.col("part") != "all") if options.by else frame
+    series = "benchmark" if len(every) > 1 else "none"
+    if options.by:
+        shown = frame.filter(pl.col("part") != "all").rename({"part": "label", "items": "y"})
+    else:
+        shown = frame.unpivot(COUNTED[:3], index="benchmark", variable_name="label", value_name="y")
     bars = tuple(
-        {"label": row["part"] if options.by else row["benchmark"], "y": row["items"],
-         "series": row["benchmark"] if len(every) > 1 and options.by else ""}
+        {"label": row["label"], "y": row["y"], "series": row.get(series, "")}
         for row in shown.iter_rows(named=True)
-    )  # fmt: skip
+    )
     names = ", ".join(one.name for one in every)
     title = f"What {names} {'consists' if len(every) == 1 else 'consist'} of"
-    figure = Figure(title, f"{title}. {' '.join(sentences)}",
-                    (Panel("bars", bars, options.by, "items"),))  # fmt: skip
+    panel = Panel("bars", bars, options.by, "items" if options.by else "number")
+    figure = Figure(title, f"{title}. {' '.join(sentences)}", (panel,))
     made = ResultTable("composition", title, frame)
     return Analysis("composition", title, sentences, (made,), figure)
 

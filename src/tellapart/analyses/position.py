@@ -16,6 +16,7 @@ from tellapart.errors import BadInput
 from tellapart.options import Help
 from tellapart.stats.intervals import mean_interval
 from tellapart.stats.rank_correlation import Correlation, rank_correlations
+from tellapart.text.table_text import percent
 from tellapart.types import Floats, Ints, Progress, silent
 
 FEWEST = 10
@@ -65,10 +66,17 @@ def analyse_position(
                 f"values of {options.fact}",
                 allowed=f"at least {FEWEST} answers and 2 values",
             )
-        rng = seeds.rng(options.seed, "position", model)
-        found = rank_correlations(y, x, own, rng)
-        rows.append(_row(model, len(x), found.tau_b, found.spearman))
-        sentences.append(_sentence(model, units.measure.name, options.fact, found.tau_b))
+        if y.min() == y.max():
+            tau = rho = Correlation(0.0, None, None)
+            sentences.append(
+                f"{model}: {units.measure.name} is the same for every answer "
+                f"({percent(y[0])}%), so no correlation with {options.fact} can be tested."
+            )
+        else:
+            found = rank_correlations(y, x, own, seeds.rng(options.seed, "position", model))
+            tau, rho = found.tau_b, found.spearman
+            sentences.append(_sentence(model, units.measure.name, options.fact, tau))
+        rows.append(_row(model, len(x), tau, rho))
         places.append(_by_place(model, x, y, own, options))
     table = ResultTable(
         "correlations", f"Rank correlations of right answers with {options.fact}",

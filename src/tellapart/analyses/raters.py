@@ -9,7 +9,7 @@ import polars as pl
 
 from tellapart.analyses.analysis import Analysis, AnalysisKind, AnalysisOptions, ResultTable
 from tellapart.analyses.figure import Figure, Panel, dot_rows
-from tellapart.analyses.sources import Files, paths_of
+from tellapart.analyses.sources import StudyExports, paths_of
 from tellapart.errors import BadInput
 from tellapart.files import read_json
 from tellapart.options import Help
@@ -28,7 +28,7 @@ class RaterOptions(AnalysisOptions):
 
 
 def analyse_raters(
-    results: Files,
+    results: StudyExports,
     options: RaterOptions = RaterOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Analysis:

@@ -13,7 +13,7 @@ import polars as pl
 from tellapart import seeds
 from tellapart.analyses.analysis import Analysis, AnalysisKind, AnalysisOptions, ResultTable
 from tellapart.analyses.figure import Figure, Panel
-from tellapart.analyses.sources import Files, cluster_error, paths_of
+from tellapart.analyses.sources import RatingFiles, cluster_error, paths_of
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import name_of, read_corpus
 from tellapart.errors import BadInput
@@ -52,7 +52,7 @@ class RatingOptions(AnalysisOptions):
 
 
 def analyse_ratings(
-    judgements: Files,
+    judgements: RatingFiles,
     options: RatingOptions = RatingOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Analysis:

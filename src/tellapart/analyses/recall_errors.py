@@ -12,7 +12,7 @@ import polars as pl
 from tellapart import seeds
 from tellapart.analyses.analysis import Analysis, AnalysisKind, AnalysisOptions, ResultTable
 from tellapart.analyses.figure import Figure, Panel, dot_rows
-from tellapart.analyses.sources import Files, paths_of
+from tellapart.analyses.sources import QueryFiles, paths_of
 from tellapart.errors import BadInput
 from tellapart.files import read_table, require_columns
 from tellapart.measures.retrieval import DIRECTIONS
@@ -40,7 +40,7 @@ class RecallErrorOptions(AnalysisOptions):
 
 
 def analyse_recall_errors(
-    queries: Files,
+    queries: QueryFiles,
     options: RecallErrorOptions = RecallErrorOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Analysis:
@@ -90,7 +90,7 @@ def analyse_recall_errors(
     return Analysis("recall-errors", title, sentences, tables, figure, methods)
 
 
-def _judged(queries: Files, options: RecallErrorOptions) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _judged(queries: QueryFiles, options: RecallErrorOptions) -> tuple[pl.DataFrame, pl.DataFrame]:
     """All queries in one direction, and the errors among them that people judged."""
     (path, *others) = paths_of(queries)
     if others:

@@ -10,7 +10,7 @@ import polars as pl
 
 from tellapart.analyses.analysis import Analysis, AnalysisKind, AnalysisOptions, ResultTable
 from tellapart.analyses.figure import Figure, Panel
-from tellapart.analyses.sources import Files, paths_of
+from tellapart.analyses.sources import ResultFiles, paths_of
 from tellapart.errors import BadInput
 from tellapart.measures.captions.judge import judge_captions
 from tellapart.measures.options import CaptionOptions
@@ -32,7 +32,7 @@ class ReferenceOptions(AnalysisOptions):
 
 
 def analyse_references(
-    results: Files,
+    results: ResultFiles,
     options: ReferenceOptions = ReferenceOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Analysis:

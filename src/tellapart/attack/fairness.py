@@ -78,7 +78,8 @@ class FairRecipe:
         group = kind if self.by_kind else np.zeros_like(kind)
         captions, _ = np.unique(np.stack([group, candidates.source]), axis=1)
         most = np.round(self.share * np.bincount(captions) / 2).astype(np.int64)
-        return matched(candidates, scores, lean, self.seed).first(group, most)
+        twins = matched(candidates, scores, lean, self.seed)
+        return twins.first(group, most, candidates.choices.group)
 
 
 def fair_part(

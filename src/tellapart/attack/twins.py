@@ -25,6 +25,8 @@ CALIPER = 1.0
 """How far apart the log-odds of twins may be, by each attacker."""
 CONTEXT = 0.8
 """What the words around count in how unlike twins are; the log-odds count for the rest."""
+CLUSTER = 10
+"""How many images may be connected through twins: statistics need many independent groups."""
 NEIGHBOURS = 40
 PASSES = 2
 BLOCK = 256
@@ -62,14 +64,46 @@ class Twins:
     pairs: Ints
     unlike: Floats
 
-    def first(self, group: Ints, most: Ints) -> Twins:
-        """The least unlike of each group, up to so many; `group` is that of each candidate."""
+    def first(self, group: Ints, most: Ints, image: Ints) -> Twins:
+        """The least unlike of each group, up to so many; `group` and `image` are of candidates.
+
+        Twins and items of one image are not independent of each other. Those that would connect
+        more than `CLUSTER` images are left out. Groups with few twins come before others.
+        """
         own = group[self.pairs[:, 0]]
-        rank = np.zeros(len(own), np.int64)
-        for number in np.unique(own).tolist():
-            rank[own == number] = np.arange((own == number).sum())
-        keep = rank < most[own]
+        order = np.argsort(np.bincount(own, minlength=len(most))[own], kind="stable")
+        left, clusters, keep = most.tolist(), Clusters(image), []
+        for number in order.tolist():
+            a, b = self.pairs[number].tolist()
+            if left[own[number]] and clusters.join(int(image[a]), int(image[b])):
+                left[own[number]] -= 1
+                keep.append(number)
+        keep.sort()
         return Twins(self.pairs[keep], self.unlike[keep])
+
+
+class Clusters:
+    """Images that are connected, never more than `CLUSTER` of them."""
+
+    def __init__(self, image: Ints) -> None:
+        number = int(image.max(initial=-1)) + 1
+        self._above, self._size = list(range(number)), [1] * number
+
+    def join(self, one: int, other: int) -> bool:
+        """Connect two images, and say whether they are; not if that were too many."""
+        low, high = sorted((self._root(one), self._root(other)))
+        if low == high:
+            return True
+        if self._size[low] + self._size[high] > CLUSTER:
+            return False
+        self._above[high] = low
+        self._size[low] += self._size[high]
+        return True
+
+    def _root(self, image: int) -> int:
+        while self._above[image] != image:
+            image = self._above[image]
+        return image
 
 
 def contexts(choices: Choices) -> csr_matrix:

@@ -2,7 +2,8 @@
 
 Items that share an image are not independent, nor are items linked by a chain of others (Winoground
 pairs, BISON's neighbours). Two crops of one picture (`7#crop=0,0,64,48` and another) share it.
-Items that take turns at one set of captions are linked, too (see `turns`).
+Items that take turns at one set of captions are linked, too (see `turns`), and so are twins, which
+a builder chose as each other's opposite (see `twins`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ import numpy as np
 import polars as pl
 
 from tellapart.types import Ints
+
+TWINS = "twins"
+"""The note in the origin of items that were chosen together; it names their pair."""
 
 
 def connected_groups(frame: pl.DataFrame) -> pl.Series:
@@ -27,10 +31,10 @@ def connected_groups(frame: pl.DataFrame) -> pl.Series:
     inner = np.ones(len(code), bool)
     inner[starts] = False
     right = np.flatnonzero(inner)
-    one, other = turns(frame)
+    links = (turns(frame), twins(frame))
     label = components(
-        np.concatenate([code[right - 1], first[one]]),
-        np.concatenate([code[right], first[other]]),
+        np.concatenate([code[right - 1], *(first[one] for one, _ in links)]),
+        np.concatenate([code[right], *(first[other] for _, other in links)]),
         len(distinct),
     )
     return pl.Series("group", pl.Series(distinct, dtype=pl.String)[label[first]])
@@ -67,6 +71,19 @@ def turns(frame: pl.DataFrame) -> tuple[Ints, Ints]:
     linked = alike.filter(pl.col("truth").n_unique().over("texts") > 1)
     first = linked.select(pl.col("place").first().over("texts")).to_series()
     return first.to_numpy(), linked["place"].to_numpy()
+
+
+def twins(frame: pl.DataFrame) -> tuple[Ints, Ints]:
+    """Pairs of items with one note `twins`: what is true in one of them is false in the other.
+
+    Builders keep fair items in such pairs. Apart, one would teach the opposite of what the other
+    asks, and who learns from texts alone would be below chance where there is nothing to learn.
+    """
+    notes = frame["origin"].struct.field("notes")
+    places = notes.str.contains(f'"{TWINS}"', literal=True).fill_null(False).arg_true()
+    named = pl.DataFrame({"place": places, "pair": notes[places].str.json_path_match(f"$.{TWINS}")})
+    linked = named.drop_nulls().select("place", first=pl.col("place").first().over("pair"))
+    return linked["first"].to_numpy(), linked["place"].to_numpy()
 
 
 def codes(names: pl.Series) -> tuple[tuple[str, ...], Ints]:

@@ -27,7 +27,7 @@ def found_folder(where: Path) -> Path:
         raise BadInput(
             f"{where} is not a benchmark",
             allowed="a folder with a benchmark.json, or the name of one under TELLAPART_HOME",
-            todo="build one with: tellapart build bison|mcic|foil|bivlc CORPUS OUT",
+            todo="build one with: tellapart build bison|mcic|foil|negatives|bivlc CORPUS OUT",
         )
     names = _names(where)
     error = UnknownName("benchmark", str(where), names, todo="give a folder or a known name")

@@ -13,7 +13,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
@@ -22,8 +22,15 @@ from typing import Annotated, Any, ForwardRef, Union, get_args, get_origin, get_
 import typer
 from typer.core import TyperCommand
 
-from tellapart.cli.output import emit, log_as_notes, note, progress_bars, stoppable
-from tellapart.errors import BadInput, PartDone, UnknownName
+from tellapart.cli.output import (
+    emit,
+    log_as_notes,
+    note,
+    progress_bars,
+    stoppable,
+    warnings_as_notes,
+)
+from tellapart.errors import BadImage, BadInput, PartDone, UnknownName
 from tellapart.options import Help
 from tellapart.remote import placed_arguments
 from tellapart.verbs import Verb
@@ -280,6 +287,9 @@ def _call(verb: Verb, known: list[Parameter], values: dict[str, Any], as_json: b
 
     with ExitStack() as stack:
         stack.enter_context(log_as_notes())
+        stack.enter_context(_own_remedies(known))
+        if "ready" not in takes:  # a server's warnings are not kept until it stops
+            stack.enter_context(warnings_as_notes())
         if verb.resumes:
             stack.enter_context(stoppable())
         if "progress" in takes:
@@ -296,6 +306,17 @@ def _call(verb: Verb, known: list[Parameter], values: dict[str, Any], as_json: b
     code = _tell(verb.code, result, given)
     if code:
         raise typer.Exit(code)
+
+
+@contextmanager
+def _own_remedies(known: list[Parameter]) -> Iterator[None]:
+    """A broken picture is not to be skipped by a flag that the command does not have."""
+    try:
+        yield
+    except BadImage as error:
+        if "--skip-bad" in error.todo and all(one.flag != "--skip-bad" for one in known):
+            error.todo = "get the file again, or leave it out"
+        raise
 
 
 def _tell(how: Callable[..., Any], result: Any, given: SimpleNamespace) -> Any:
@@ -343,6 +364,12 @@ class PlainCommand(TyperCommand):
         """The words after the command's name in the usage line."""
         return [re.sub(r"[{}]", "", word) for word in super().collect_usage_pieces(ctx)]
 
+    def get_help(self, ctx: Any) -> str:
+        """The help, with flags and examples that can be copied."""
+        formatter = unbroken(ctx.make_formatter())
+        self.format_help(ctx, formatter)
+        return str(formatter.getvalue()).rstrip("\n")
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words; Click would quietly keep the last value of a flag given twice."""
         if not ctx.resilient_parsing:
@@ -354,6 +381,27 @@ class PlainCommand(TyperCommand):
                         todo="give it once; several names are separated by commas",
                     )
         return super().parse_args(ctx, args)
+
+
+def unbroken(formatter: Any) -> Any:
+    """Make a help formatter break lines at spaces alone, never within `--item-table`.
+
+    Hyphens are wrapped as characters at which no line breaks. The type of several words is shown
+    as that of one: `RUNS <str>`.
+    """
+    hyphen, kept = "-", "\N{NON-BREAKING HYPHEN}"
+    text, rows, value = formatter.write_text, formatter.write_dl, formatter.getvalue
+
+    def cell(said: str) -> str:
+        one = re.sub(r"<list\[(\w+)\]>", lambda kind: f"<{kind[1].lower()}>", said)
+        return one.replace(hyphen, kept)
+
+    formatter.write_text = lambda said: text(said.replace(hyphen, kept))
+    formatter.write_dl = lambda pairs, *more, **named: rows(
+        [tuple(map(cell, pair)) for pair in pairs], *more, **named
+    )
+    formatter.getvalue = lambda: value().replace(kept, hyphen)
+    return formatter
 
 
 def spreading(flags: set[str]) -> type[TyperCommand]:

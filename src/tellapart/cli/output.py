@@ -53,18 +53,26 @@ def log_as_notes() -> Iterator[None]:
 
 
 @contextmanager
-def stoppable() -> Iterator[None]:
-    """On Ctrl-C, say how to resume and exit; print warnings as notes."""
+def warnings_as_notes() -> Iterator[None]:
+    """At the end, print warnings as notes, without their place in the code."""
     with warnings.catch_warnings(record=True) as caught:
+        try:
+            yield
+        finally:
+            for warning in caught:
+                note(f"note: {warning.message}")
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """On Ctrl-C, say how to resume and exit."""
+    with warnings.catch_warnings():
         warnings.simplefilter("default")
         try:
             yield
         except KeyboardInterrupt:
             note("stopped; run the same command again to continue from here")
             raise typer.Exit(STOPPED) from None
-        finally:
-            for warning in caught:
-                note(f"note: {warning.message}")
 
 
 def progress_lines(

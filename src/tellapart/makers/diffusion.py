@@ -174,11 +174,15 @@ def called(pipeline: Any, **arguments: Any) -> Any:
         raise MakerFailed(f"the pipeline stopped: {reason}") from error
 
 
+def unsafe(result: Any) -> list[bool]:
+    """For each picture, whether the pipeline's own filter caught it; without one, none is."""
+    return getattr(result, "nsfw_content_detected", None) or [False] * len(result.images)
+
+
 def finished(result: Any, keep: int) -> list[MadeImage]:
     """A pipeline's pictures, at the size to keep; those its filter caught become refusals."""
-    unsafe = getattr(result, "nsfw_content_detected", None) or [False] * len(result.images)
     made = []
-    for picture, bad in zip(result.images, unsafe, strict=True):
+    for picture, bad in zip(result.images, unsafe(result), strict=True):
         if bad:
             made.append(MadeImage(refused=NSFW))
         else:

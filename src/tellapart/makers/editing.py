@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tellapart.errors import BadInput, need
 from tellapart.makers.diffusion import (
+    NSFW,
     KnownPipeline,
     called,
     finished,
     generators,
     load_pipeline,
     prompt_of,
+    unsafe,
     weights_of,
 )
 from tellapart.makers.maker import ImageRequest, MadeImage, MakerInfo, jpeg, maker_name
@@ -110,6 +112,8 @@ class Editing:
                 generator=generators([request])[0],
                 output_type="pil",
             )
+            if unsafe(result)[0]:
+                return MadeImage(refused=NSFW)
             painted = result.images[0].resize(picture.size)
             picture = Image.composite(painted, picture, hole)
         return jpeg(ImageOps.mirror(picture) if edit.mirror else picture, QUALITY)

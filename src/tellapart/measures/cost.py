@@ -18,6 +18,7 @@ from tellapart import seeds
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput
+from tellapart.items import Item
 from tellapart.measures.contrast import paired_units
 from tellapart.measures.retrieval import Collection, rank_both
 from tellapart.measures.scores import asks_of, measures_of
@@ -31,6 +32,8 @@ from tellapart.types import Floats, Ints, Progress, silent
 KS = (1, 5)
 FOLDS, STEPS, RATE, WEIGHT = 5, 200, 0.5, 1e-3
 """The settings of the one neuron: folds over groups, steps, rate, decay."""
+LEAST_GROUPS = 2 * FOLDS
+"""Cues are measured on at least this many groups of items."""
 CHANGED = 20
 """How many items with a changed answer to name."""
 
@@ -70,12 +73,13 @@ class ChangedItem:
 
 @dataclass(frozen=True)
 class TuningCost:
-    """One table, before and after."""
+    """One table, before and after; `notes` say what could not be measured."""
 
     before: str
     after: str
     rows: tuple[CostRow, ...]
     changed: tuple[ChangedItem, ...] = field(default=())
+    notes: tuple[str, ...] = field(default=())
 
     def to_json(self) -> dict[str, Any]:
         """For `--json` and for the file kept beside the model."""
@@ -84,6 +88,7 @@ class TuningCost:
             "after": self.after,
             "rows": [{**asdict(row), "change": row.change} for row in self.rows],
             "changed": [asdict(one) for one in self.changed],
+            "notes": list(self.notes),
         }
 
     def __str__(self) -> str:
@@ -94,8 +99,11 @@ class TuningCost:
                 (row.sort, row.on, row.measure, f"{row.before:.1f}", f"{row.after:.1f}",
                  f"{row.change:+.1f}{told}", f"[{row.low:+.1f}, {row.high:+.1f}]", f"{row.n:,}")
             )  # fmt: skip
+        below = list(self.notes)
+        if any("*" in line[5] for line in lines):
+            below.insert(0, "* the interval excludes 0")
         table = aligned(lines, {0, 1, 2})
-        return f"before: {self.before}\nafter:  {self.after}\n{table}\n* the interval excludes 0"
+        return "\n".join([f"before: {self.before}", f"after:  {self.after}", table, *below])
 
 
 def tuning_cost(
@@ -113,11 +121,20 @@ def tuning_cost(
             raise BadInput(f"{one.facts.name} is not a dual encoder", allowed="two dual encoders")
     rows: list[CostRow] = []
     changed: list[ChangedItem] = []
+    notes: list[str] = []
     for bench in benchmarks:
         settings = Settings(asks_of(bench.card.measures))
         runs = [run_model(one, bench, settings, progress) for one in both]
         rows += _near_misses(bench, runs)
-        rows += _cues(bench, both)
+        pairs = _original_pairs(bench)
+        groups = len({item.group for item, *_ in pairs})
+        if groups >= LEAST_GROUPS:
+            rows += _cues(bench, pairs, both)
+        else:
+            notes.append(
+                f"no cues were measured on {bench.name}: {groups} groups of items have an original "
+                f"pair, and it takes at least {LEAST_GROUPS}"
+            )
         changed += _changed(bench, runs)
     for corpus in corpora:
         rows += _retrieval(corpus, both)
@@ -126,7 +143,8 @@ def tuning_cost(
         first, second = (one.first.astype(float) for one in found)
         groups = np.arange(len(first))
         rows.append(_row("zero-shot", folder.root.name, "top-1", first, second, groups))
-    return TuningCost(before.facts.name, after.facts.name, tuple(rows), tuple(changed))
+    names = before.facts.name, after.facts.name
+    return TuningCost(*names, tuple(rows), tuple(changed), tuple(notes))
 
 
 def _row(sort: str, on: str, measure: str, before: Floats, after: Floats, groups: Ints) -> CostRow:
@@ -199,17 +217,25 @@ def _texts(model: Any, texts: Sequence[str]) -> Floats:
     return np.concatenate(rows).astype(np.float64)
 
 
-def _cues(bench: Benchmark, both: Sequence[Any]) -> Iterator[CostRow]:
-    """What works without matching picture and text, on items that have an original pair."""
-    pairs = [
+OriginalPair = tuple[Item, tuple[int, int], int]
+"""An item, its original cell, and the number of a caption that is false of that image."""
+
+
+def _original_pairs(bench: Benchmark) -> list[OriginalPair]:
+    """Each false caption of the items that have an original pair."""
+    return [
         (item, item.original, other)
         for item in bench
         if item.original is not None
         for other in range(len(item.captions))
         if (item.original[0], other) not in item.true
     ]
-    if len({item.group for item, *_ in pairs}) < 2 * FOLDS:
-        return
+
+
+def _cues(
+    bench: Benchmark, pairs: Sequence[OriginalPair], both: Sequence[Any]
+) -> Iterator[CostRow]:
+    """What works without matching picture and text."""
     groups = np.unique([item.group for item, *_ in pairs], return_inverse=True)[1]
     true = [item.captions[cell[1]] for item, cell, _ in pairs]
     false = [item.captions[other] for item, _, other in pairs]

@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from tellapart.errors import BadInput
-from tellapart.options import Cache, CacheGb, Help, Seed, SkipBad, UseCache
+from tellapart.options import (
+    Cache,
+    CacheGb,
+    Gather,
+    Help,
+    Seed,
+    ShardShare,
+    SkipBad,
+    UseCache,
+    Workers,
+)
 from tellapart.store.cache import SIZE_GB, default_folder
 
 if TYPE_CHECKING:
@@ -107,8 +117,9 @@ class RetrievalOptions:
     """How to retrieve.
 
     `sizes` are sizes of random collections of images, each drawn `draws` times; the whole corpus is
-    always used as well. `cache` None means `TELLAPART_CACHE`, else `~/.cache/tellapart`. `images`
-    and the columns apply to a corpus that has not been read yet.
+    always used as well. `cache` None means `TELLAPART_CACHE`, else `~/.cache/tellapart`, and `work`
+    None its folder `retrieve`. `images` and the columns apply to a corpus that has not been read
+    yet.
     """
 
     images: Annotated[Path | None, Help("Folder that holds the pictures.")] = None
@@ -128,6 +139,13 @@ class RetrievalOptions:
     cache: Cache = None
     use_cache: UseCache = True
     cache_gb: CacheGb = SIZE_GB
+    workers: Workers = ""
+    shard: ShardShare = ""
+    gather: Gather = False
+    work: Annotated[
+        Path | None,
+        Help("Folder for unfinished shards; --shard on several machines needs a shared one."),
+    ] = None
     skip_bad: SkipBad = False
 
     @property

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,10 @@ from tellapart.models.model import DualEncoder, GridScorer, PairScorer
 from tellapart.score.batches import ModelFailed
 from tellapart.score.encoder import Encoder, open_encoder
 from tellapart.score.plan import distinct_images
+from tellapart.score.shards import EncodingCrew, image_shards, text_shards
 from tellapart.types import Ints, Progress, silent
+from tellapart.work.shard import Shard
+from tellapart.work.stages import no_shards
 
 Floats = npt.NDArray[np.floating]
 
@@ -198,8 +203,12 @@ def rank_corpus(
     corpus: Corpus,
     options: RetrievalOptions = RetrievalOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
+    crew: EncodingCrew | None = None,
 ) -> Retrieval:
-    """Recall@1/5/10, median rank and MRR, both directions, on collections of one or more sizes."""
+    """Recall@1/5/10, median rank and MRR, both directions, on collections of one or more sizes.
+
+    A crew may embed images and captions.
+    """
     ids = [image for image in corpus.images["id"].to_list() if image in corpus.texts_by_image]
     if options.limit is not None:
         ids = _random_images(ids, options.limit, options.seed)
@@ -213,7 +222,9 @@ def rank_corpus(
         raise BadInput(f"collections cannot be drawn {options.draws} times", allowed="1 or more")
     encode = _paired
     if isinstance(model, DualEncoder):
-        encode = _embedded
+        encode = partial(_embedded, crew)
+    elif crew is not None:
+        raise no_shards(f"retrieval by {model.facts.name}", "models that embed images and texts")
     elif isinstance(model, GridScorer):
         encode = _in_grids
     with open_encoder(
@@ -283,18 +294,24 @@ Encoded = tuple[Collection, list[str], tuple[str, ...]]
 """The collection to rank, the ids of its images, and what was skipped."""
 
 
-def _embedded(encoder: Encoder, corpus: Corpus, ids: list[str]) -> Encoded:
+def _embedded(
+    crew: EncodingCrew | None, encoder: Encoder, corpus: Corpus, ids: list[str]
+) -> Encoded:
     pictures = [corpus.picture(image) for image in ids]
     images, number = distinct_images(
         pictures,
         by_content=True,
         progress=encoder.report,
     )
-    left, bad = encoder.embed_images(images)
+    if images.bad and not encoder.skip_bad:
+        raise next(iter(images.bad.values()))
+    with _by(crew, "images", encoder, partial(image_shards, images)) as reader:
+        left, bad = reader.embed_images(images)
     keep = [k for k in range(len(ids)) if number[k] not in bad]
     texts, owner = _captions(corpus, [ids[k] for k in keep])
     distinct = list(dict.fromkeys(texts))
-    right = encoder.embed_texts(distinct)
+    with _by(crew, "texts", encoder, partial(text_shards, distinct)) as reader:
+        right = reader.embed_texts(distinct)
     rows = np.array([number[k] for k in keep])
     for kind, array in (("images", left[rows]), ("texts", right)):
         if not np.isfinite(array).all():
@@ -305,6 +322,15 @@ def _embedded(encoder: Encoder, corpus: Corpus, ids: list[str]) -> Encoded:
     at = {text: k for k, text in enumerate(distinct)}
     found = Collection(owner, rows, np.array([at[text] for text in texts]), left, right)
     return found, [ids[k] for k in keep], tuple(error.what for error in bad.values())
+
+
+def _by(
+    crew: EncodingCrew | None, stage: str, encoder: Encoder, cut: Callable[[Encoder], list[Shard]]
+) -> AbstractContextManager[Encoder]:
+    """The encoder itself, or one that reads what a crew computes."""
+    if crew is None:
+        return nullcontext(encoder)
+    return crew.encoder(stage, cut(encoder), encoder, encoder.report)
 
 
 def _in_grids(encoder: Encoder, corpus: Corpus, ids: list[str]) -> Encoded:

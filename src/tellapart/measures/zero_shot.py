@@ -75,10 +75,20 @@ class ClassFolder:
     pictures: tuple[Picture, ...]
     owner: Ints
 
+    @property
+    def name(self) -> str:
+        """The folder's."""
+        return self.root.name
+
 
 def read_classes(root: Path) -> ClassFolder:
     """A folder whose subfolders are classes; underscores in a name become spaces."""
-    folders = sorted(one for one in root.iterdir() if one.is_dir()) if root.is_dir() else []
+    shape = "a folder with a subfolder of pictures for each of two classes or more"
+    if not root.is_dir():
+        raise BadInput(
+            f"there is no folder {root.name}", where=str(root), allowed=shape, todo="check the path"
+        )
+    folders = sorted(one for one in root.iterdir() if one.is_dir())
     told = {}
     if (root / NAMES).is_file():
         lines = (line.split("\t") for line in read_text(root / NAMES).splitlines() if line.strip())
@@ -96,7 +106,7 @@ def read_classes(root: Path) -> ClassFolder:
             f"{root.name} is not a folder of classes: {len(folders)} folders, "
             f"{len(pictures)} pictures",
             where=str(root),
-            allowed="a folder with a subfolder of pictures for each of two classes or more",
+            allowed=shape,
         )
     names = tuple(told.get(one.name, one.name.replace("_", " ")) for one in folders)
     return ClassFolder(root, names, tuple(pictures), np.array(owner))

@@ -8,18 +8,20 @@ text-only model still gets.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from tellapart import seeds
 from tellapart.attack.attack import Attackers, TextAttack, attack_choices, crossfitted_features
-from tellapart.attack.choices import paired_choices
+from tellapart.attack.choices import Choices, paired_choices
 from tellapart.attack.fairness import FairPart, FairRecipe, fair_part
 from tellapart.attack.statistics import CaptionSource
 from tellapart.attack.twins import TwinCandidates, contexts
+from tellapart.benchmark.groups import TWINS, components
 from tellapart.corpus.corpus import Corpus
+from tellapart.items import Item
 from tellapart.types import Ints, Progress
 
 SHARES = (0.425, 0.425, 0.15)
@@ -41,13 +43,38 @@ class PairCandidate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FairPairs:
-    """What was kept of candidates, twins together, and what attackers get of it."""
+    """What was kept of candidates, twins together, and what attackers get of it.
+
+    `pairs` are the places of twins that are kept, shape (n, 2).
+    """
 
     part: FairPart
-    places: Ints
+    pairs: Ints
     candidates: TwinCandidates
-    attack: TextAttack | None
+    attack: TextAttack | None = None
     about: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def places(self) -> Ints:
+        """The places of what is kept, in their order."""
+        return np.sort(self.pairs.ravel())
+
+    def choices(self) -> Choices:
+        """What is kept, as attackers see it: twins are of one group."""
+        every = self.candidates.choices
+        one, other = every.group[self.pairs].T
+        group = components(one, other, int(every.group.max(initial=-1)) + 1)[every.group]
+        return replace(every, group=group).some(self.places)
+
+    def name_twins(self, items: Sequence[Item]) -> list[Item]:
+        """Items made of what is kept, in its order, with a note that names their pair."""
+        named = list(items)
+        for pair in np.searchsorted(self.places, self.pairs).tolist():
+            for place in pair:
+                origin = named[place].origin
+                notes = {**origin.notes, TWINS: items[pair[0]].id}
+                named[place] = replace(named[place], origin=replace(origin, notes=notes))
+        return named
 
     def card(self) -> dict[str, Any]:
         """What a card says of it."""
@@ -91,22 +118,22 @@ def fair_pairs(
     part = fair_part(table, halves, recipe, progress)
     pairs = part.twins.pairs
     lots = seeds.rng(recipe.seed, "fair", "items").permutation(len(pairs))
-    kept: list[int] = []
+    kept: list[list[int]] = []
     for pair in pairs[lots].tolist():
-        if items is not None and len(kept) + 2 > items:
+        if items is not None and 2 * len(kept) + 2 > items:
             break
         if all(may_be(candidates[place]) for place in pair):
-            kept += pair
-    places = np.array(sorted(kept), np.int64)
+            kept.append(pair)
+    fair = FairPairs(part, np.array(kept, np.int64).reshape(-1, 2), table)
     attack = None
-    if len(places):
+    if kept:
         seed = seeds.number(recipe.seed, "fair", "check") % 2**31
-        attack = attack_choices(choices.some(places), unseen, "kept", Attackers(seed), progress)
+        attack = attack_choices(fair.choices(), unseen, "kept", Attackers(seed), progress)
     about = {
         "captions_known": sum(len(half.codes) for half in known),
         "captions_for_the_check": len(unseen.codes),
     }
-    return FairPairs(part, places, table, attack, about)
+    return replace(fair, attack=attack, about=about)
 
 
 def as_candidates(candidates: Sequence[PairCandidate]) -> TwinCandidates:

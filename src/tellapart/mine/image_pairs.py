@@ -21,7 +21,6 @@ from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
 from tellapart.files import write_json, write_parquet
 from tellapart.items import Grid, Item, Origin, drawn_order
-from tellapart.mine.build_crew import BuildCrew
 from tellapart.mine.captions import MinedCaptions, numbered
 from tellapart.mine.informativeness import Informativeness
 from tellapart.mine.neighbours.exact import Similarities
@@ -34,6 +33,7 @@ from tellapart.text.tokens import FUNCTION_WORDS
 from tellapart.types import Ints32, Progress
 from tellapart.work.crew import ShardJob
 from tellapart.work.shard import Shard
+from tellapart.work.stages import StagedCrew
 
 MADE_BY = "tellapart build bison"
 PART = 2048
@@ -69,7 +69,7 @@ class NearestImages:
     vectors: MinedVectors
     number: int
     search: Search
-    crew: BuildCrew | None = None
+    crew: StagedCrew | None = None
 
     def each(self, progress: Progress, *, in_random_order: bool = False) -> Iterator[NearImages]:
         """Every image with its neighbours, in the corpus's order or in a seeded random order."""

@@ -23,17 +23,22 @@ import polars as pl
 
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.benchmark.table import ItemTable
-from tellapart.errors import BadInput
+from tellapart.errors import BadInput, PartDone
 from tellapart.files import require_columns
 from tellapart.items import Item
 from tellapart.models.language import TextScorer
 from tellapart.models.model import kind_of
 from tellapart.models.names import load
 from tellapart.questions import Ask
-from tellapart.score.encoder import BATCH, score_texts
-from tellapart.score.engine import Settings, run_model
+from tellapart.score.batches import BatchLimits
+from tellapart.score.encoder import BATCH, Encoder, score_texts
+from tellapart.score.engine import Settings, run_tasks
+from tellapart.score.job import ModelWork, model_id
+from tellapart.score.plan import ScoreTask
 from tellapart.score.run import Run, load_run
+from tellapart.score.shards import EncodingCrew, text_shards
 from tellapart.types import Floats, Ints, Progress, silent
+from tellapart.work.stages import StagedCrew
 
 SCORES = ("plausibility", "grammar")
 NUMBERS = tuple(name for score in SCORES for name in (score, f"negative_{score}"))
@@ -115,11 +120,12 @@ def _codes(names: pl.Series) -> tuple[list[str], Ints]:
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """How models are run: the batch size, and the cache for their scores."""
+    """How models are run: batch size, cache for their scores, and the crew if there is one."""
 
     batch_size: int = BATCH
     cache: Path | None = None
     progress: Progress = silent
+    crew: StagedCrew | None = None
 
 
 class NegativePair(NamedTuple):
@@ -162,8 +168,16 @@ def score_table(benchmark: Benchmark, models: Sequence[Any], scoring: Scoring) -
         "caption": [pair.captions[0] for pair in pairs],
         "negative_caption": [pair.captions[1] for pair in pairs],
     }
+    parts: list[PartDone] = []
     for name, model in zip(SCORES, models, strict=True):
-        columns[name], columns[f"negative_{name}"] = _scores(name, model, benchmark, pairs, scoring)
+        try:
+            both = _scores(name, model, benchmark, pairs, scoring)
+        except PartDone as part:  # this score's share; the other score has shares, too
+            parts.append(part)
+            continue
+        columns[name], columns[f"negative_{name}"] = both
+    if parts:
+        raise PartDone.of(parts)
     return pl.DataFrame(columns)
 
 
@@ -181,10 +195,7 @@ def _scores(
     ready = load(model) if isinstance(model, str) else model
     if isinstance(ready, TextScorer):
         texts = [caption for pair in pairs for caption in pair.captions]
-        scores = score_texts(
-            ready, texts, cache=scoring.cache, batch_size=scoring.batch_size,
-            progress=lambda _, done, total: scoring.progress(name, done, total),
-        )  # fmt: skip
+        scores = _texts_scored(name, model, ready, texts, scoring)
         return scores[0::2], scores[1::2]
     if kind_of(ready) != "scorer":
         raise BadInput(
@@ -195,8 +206,31 @@ def _scores(
         frozenset([Ask.CAPTION]), batch_size=scoring.batch_size, cache=scoring.cache
     )
     asked = replace(benchmark, items=ItemTable.of(pair.item for pair in pairs))
-    run = run_model(ready, asked, settings, scoring.progress)
+    task = ScoreTask(asked, asked.items, settings.asks)
+    work = None
+    if scoring.crew is not None:
+        folder = scoring.crew.kept(f"{name}-{model_id(ready)}").folder
+        work = ModelWork(folder, model, scoring.crew.crew)
+    (run,) = run_tasks(ready, [task], settings, scoring.progress, work)
     return _from_run(run, pairs)
+
+
+def _texts_scored(
+    name: str, model: Any, ready: TextScorer, texts: list[str], scoring: Scoring
+) -> Floats:
+    """Scores of texts, by this process or by a crew."""
+
+    def progress(_: str, done: int, total: int) -> None:
+        scoring.progress(name, done, total)
+
+    if scoring.crew is None:
+        return score_texts(
+            ready, texts, cache=scoring.cache, batch_size=scoring.batch_size, progress=progress
+        )
+    encoder = Encoder(ready, BatchLimits(scoring.batch_size))
+    crew = EncodingCrew(scoring.crew, model, scoring.cache)
+    with crew.encoder(name, text_shards(texts, encoder), encoder, progress) as reader:
+        return reader.score_texts(texts)
 
 
 def is_run(model: Any) -> bool:

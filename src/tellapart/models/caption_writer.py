@@ -22,11 +22,11 @@ class Decoding:
         str,
         Help("The likeliest caption, the likeliest word at each step, or random.", choices=METHODS),
     ] = "beam"
-    beams: Annotated[int, Help("The width of the beam.")] = 5
+    beams: Annotated[int, Help("beam: how many captions are kept at each step.")] = 5
     temperature: Annotated[
         float, Help("For samples: below 1 favours likely words, above 1 unlikely ones.")
     ] = 1.0
-    longest: Annotated[int, Help("The most words (or tokens) in a caption.")] = 20
+    longest: Annotated[int, Help("At most this many words (or tokens) per caption.")] = 20
     seed: Seed = 0
 
     def check(self) -> None:

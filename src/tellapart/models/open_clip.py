@@ -8,10 +8,13 @@ it is, the model is refused.
 from __future__ import annotations
 
 import json
+import logging
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from tellapart import seeds
@@ -108,7 +111,7 @@ class OpenClip(NamedModel):
 
 def _load(open_clip: Any, source: ClipSource, dtype: str, device: str) -> tuple[Any, Any, Any]:
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _no_root_log():
             warnings.simplefilter("ignore")
             model, transform = open_clip.create_model_from_pretrained(
                 source.model,
@@ -119,13 +122,28 @@ def _load(open_clip: Any, source: ClipSource, dtype: str, device: str) -> tuple[
             )
             tokenizer = open_clip.get_tokenizer(source.model)
     except (RuntimeError, OSError, KeyError, AssertionError) as error:
+        why = str(error).strip() or type(error).__name__
         raise TellapartError(
             f"open_clip cannot load {'/'.join(filter(None, (source.model, source.pretrained)))}",
-            where=(str(error).strip() or type(error).__name__).splitlines()[0][:300],
+            where=shorten(why.splitlines()[0], 300, placeholder=" ..."),
             allowed="weights of that architecture, in the cache (HF_HOME) or online",
             todo="if HF_HUB_OFFLINE is set, download the weights first or name a checkpoint file",
         ) from error
     return model.eval(), transform, tokenizer
+
+
+@contextmanager
+def _no_root_log() -> Iterator[None]:
+    """Keep open_clip from printing through the root logger what the error says anyway.
+
+    Its first message there would also have every later line of other libraries printed twice.
+    """
+    root, mute = logging.getLogger(), logging.NullHandler()
+    root.addHandler(mute)
+    try:
+        yield
+    finally:
+        root.removeHandler(mute)
 
 
 def _described(tokenizer: Any) -> list[Any]:

@@ -54,6 +54,13 @@ def write_card(folder: Path, card: TrainedCard, vocabulary: Vocabulary) -> None:
 
 def read_card(folder: Path) -> TrainedCard:
     """Read a trained system's card."""
+    if not (folder / CARD).is_file():
+        raise BadInput(
+            f"{folder.name} is not the folder of a trained system: it has no {CARD}",
+            where=str(folder),
+            allowed="a folder that tellapart train wrote",
+            todo="check the path",
+        )
     card = read_json(folder / CARD)
     try:
         if card["schema"] != SCHEMA:

@@ -68,6 +68,16 @@ def open_shelf(root: Path, info: ModelInfo, size_gb: float = SIZE_GB) -> Shelf:
 
 
 @dataclass(frozen=True, slots=True)
+class TextWindow:
+    """Texts that are asked for together: where they begin, and their places and keys."""
+
+    begin: int
+    places: Ints
+    texts: list[str]
+    keys: Keys
+
+
+@dataclass(frozen=True, slots=True)
 class Encoder:
     """A model with its part of the cache; it computes only rows that are not stored.
 
@@ -140,20 +150,37 @@ class Encoder:
     def score_texts(self, texts: Sequence[str]) -> Floats:
         """One score a text, to the precision of float32."""
         keys, first, number = numbered(text_keys(texts))
-        distinct = [texts[k] for k in first.tolist()]
-        order = sorted(range(len(distinct)), key=lambda k: (len(distinct[k]), distinct[k]))
         scores, asker = np.empty(len(first)), self.asker("texts")
-        size = self.limits.batch_size * max(1, TEXT_WINDOW // self.limits.batch_size)
-        for begin in range(0, len(order), size):
-            part = order[begin : begin + size]
-            some = [distinct[k] for k in part]
-            rows = self.text_window(asker, some, keys[part], begin, self._text_rows)
-            scores[part] = rows[:, 0]
-            self.report("texts", begin + len(part), len(order))
+        for part in self.windows_by_length(texts, keys, first):
+            rows = self.text_window(asker, part.texts, part.keys, part.begin, self.text_rows)
+            scores[part.places] = rows[:, 0]
+            self.report("texts", part.begin + len(part.texts), len(first))
         return scores[number]
 
-    def _text_rows(self, texts: list[str]) -> Any:
+    def windows_by_length(
+        self, texts: Sequence[str], keys: Keys, first: Ints
+    ) -> Iterator[TextWindow]:
+        """The distinct texts, the shortest first, in windows as `score_texts` asks for them."""
+        distinct = [texts[k] for k in first.tolist()]
+        order = sorted(range(len(distinct)), key=lambda k: (len(distinct[k]), distinct[k]))
+        size = self.limits.batch_size * max(1, TEXT_WINDOW // self.limits.batch_size)
+        for begin in range(0, len(order), size):
+            places = np.array(order[begin : begin + size], np.int64)
+            some = [distinct[k] for k in places.tolist()]
+            yield TextWindow(begin, places, some, keys[places])
+
+    def text_rows(self, texts: list[str]) -> Any:
+        """Scores of texts as rows."""
         return np.asarray(self.model.score_texts(texts)).reshape(-1, 1)
+
+    def by_length(self, texts: Sequence[str]) -> Ints:
+        """The places of texts by their length: what is batched together needs little padding.
+
+        If the model has `text_lengths`, that defines the length.
+        """
+        measure = getattr(self.model, "text_lengths", lengths)
+        order = sorted(zip(measure(texts), texts, range(len(texts)), strict=True))
+        return np.array([k for _, _, k in order], np.int64)
 
     @property
     def window(self) -> int:
@@ -191,13 +218,10 @@ class Encoder:
     ) -> Rows:
         """One row per text, for a window of texts; `ask` gets them from the model.
 
-        Texts of similar length are batched together to save padding. If the model has
-        `text_lengths`, that defines the length.
+        Texts of similar length are batched together.
         """
         ask = ask or self.model.embed_texts
-        measure = getattr(self.model, "text_lengths", lengths)
-        order = sorted(zip(measure(texts), texts, range(len(texts)), strict=True))
-        batches = self._batches(np.array([k for _, _, k in order], np.int64), begin)
+        batches = self._batches(self.by_length(texts), begin)
 
         def call(batch: Batch, places: Ints) -> Any:
             return ask([texts[k] for k in places.tolist()])

@@ -7,10 +7,11 @@ worker gets the pictures and texts themselves and opens no benchmark; it makes a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,13 +20,18 @@ from tellapart.models.model import DualEncoder, ShownItem, is_cacheable
 from tellapart.models.names import load
 from tellapart.pictures import Picture
 from tellapart.score.batches import BatchLimits
-from tellapart.score.encoder import Encoder, lengths, open_shelf, wanted_pairs
-from tellapart.score.plan import DistinctImages, ScorePlan, pair_keys
+from tellapart.score.cells import text_keys
+from tellapart.score.encoder import Encoder, open_shelf, wanted_pairs
+from tellapart.score.job import model_id
+from tellapart.score.plan import DistinctImages, ScorePlan, numbered, pair_keys
 from tellapart.seeds import digest
+from tellapart.store.cache import SIZE_GB
 from tellapart.store.records import SUFFIX, record
 from tellapart.store.rows import KINDS, Keys, Rows, Shelf, rows_record
-from tellapart.types import Ints
+from tellapart.types import Ints, Progress
+from tellapart.work.crew import ShardJob
 from tellapart.work.shard import Shard, ShardResult
+from tellapart.work.stages import StagedCrew
 
 BATCHES = 8
 """Batches per shard."""
@@ -52,12 +58,51 @@ class ScoreInputs:
         return Shard(name, len(self.keys), self)
 
 
+@dataclass(frozen=True, slots=True)
+class DistinctTexts:
+    """Distinct texts: the key of each, and what writes out those at some places."""
+
+    keys: Keys
+    written: Callable[[Ints], list[str]]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Self:
+        """Those of a list."""
+        keys, first, _ = numbered(text_keys(texts))
+        return cls(keys, lambda places: [texts[k] for k in first[places].tolist()])
+
+
+def image_shards(images: DistinctImages, encoder: Encoder) -> list[Shard]:
+    """All that `Encoder.embed_images` will ask of a model."""
+    return [part.shard for part in _images(images, encoder)]
+
+
+def text_shards(texts: Sequence[str], encoder: Encoder) -> list[Shard]:
+    """All that `Encoder.embed_texts` will ask of a model, or `Encoder.score_texts`."""
+    if isinstance(encoder.model, TextScorer):
+        return [part.shard for part in _scored_texts(texts, encoder)]
+    return [part.shard for part in _texts(DistinctTexts.of(texts), encoder, "texts")]
+
+
+def _scored_texts(texts: Sequence[str], encoder: Encoder) -> Iterator[ScoreInputs]:
+    """Parts of the encoder's own windows of texts, which are ordered by length."""
+    size = BATCHES * encoder.limits.batch_size
+    keys, distinct, _ = numbered(text_keys(texts))
+    for window in encoder.windows_by_length(texts, keys, distinct):
+        order = encoder.by_length(window.texts)
+        for first in range(0, len(order), size):
+            part = order[first : first + size]
+            some = tuple(window.texts[k] for k in part.tolist())
+            yield ScoreInputs("texts", window.keys[part], window.begin + first, texts=some)
+
+
 def score_shards(plan: ScorePlan, encoder: Encoder) -> list[Shard]:
     """All that the engine will ask of a model for a plan, in the engine's order."""
+    texts = DistinctTexts(plan.text_keys, lambda places: plan.texts(plan.first[places]))
     if isinstance(encoder.model, DualEncoder):
-        parts = [*_images(plan, encoder), *_texts(plan, encoder, "texts")]
+        parts = [*_images(plan.images, encoder), *_texts(texts, encoder, "texts")]
     elif isinstance(encoder.model, TextScorer):
-        parts = [*_texts(plan, encoder, "pairs")]
+        parts = [*_texts(texts, encoder, "pairs")]
     else:
         parts = [*_pairs(plan, encoder)]
     return [part.shard for part in parts]
@@ -72,8 +117,7 @@ def _cut(encoder: Encoder, number: int) -> Iterator[tuple[int, int]]:
             yield begin, min(begin + size, last)
 
 
-def _images(plan: ScorePlan, encoder: Encoder) -> Iterator[ScoreInputs]:
-    images = plan.images
+def _images(images: DistinctImages, encoder: Encoder) -> Iterator[ScoreInputs]:
     good = np.array([k for k in range(len(images.pictures)) if k not in images.bad], np.int64)
     for begin, end in _cut(encoder, len(good)):
         part = good[begin:end]
@@ -81,19 +125,18 @@ def _images(plan: ScorePlan, encoder: Encoder) -> Iterator[ScoreInputs]:
         yield ScoreInputs("images", images.keys[part], begin, pictures)
 
 
-def _texts(plan: ScorePlan, encoder: Encoder, kind: str) -> Iterator[ScoreInputs]:
+def _texts(distinct: DistinctTexts, encoder: Encoder, kind: str) -> Iterator[ScoreInputs]:
     """Texts ordered by length, window by window, as in `Encoder.text_window`."""
-    measure = getattr(encoder.model, "text_lengths", lengths)
     order, texts, first = np.empty(0, np.int64), [""], -1
-    for begin, end in _cut(encoder, len(plan.first)):
+    for begin, end in _cut(encoder, len(distinct.keys)):
         window = begin - begin % encoder.window
         if window != first:
             first = window
-            texts = plan.texts(plan.first[window : window + encoder.window])
-            ordered = sorted(zip(measure(texts), texts, range(len(texts)), strict=True))
-            order = np.array([k for _, _, k in ordered], np.int64)
+            last = min(window + encoder.window, len(distinct.keys))
+            texts = distinct.written(np.arange(window, last))
+            order = encoder.by_length(texts)
         part = order[begin - window : end - window]
-        keys = plan.text_keys[window + part]
+        keys = distinct.keys[window + part]
         yield ScoreInputs(kind, keys, begin, texts=tuple(texts[k] for k in part.tolist()))
 
 
@@ -172,7 +215,9 @@ class ShardScorer:
         elif given.pictures:
             encoder.embed_images(DistinctImages(list(given.pictures), given.keys))
         else:
-            ask = self.model.score_texts if given.kind == "pairs" else None
+            ask = None
+            if isinstance(self.model, TextScorer):
+                ask = self.model.score_texts if given.kind == "pairs" else encoder.text_rows
             asker = encoder.asker(given.kind)
             encoder.text_window(asker, given.texts, given.keys, given.begin, ask)
 
@@ -217,3 +262,28 @@ class ShardShelf:
     def store(self, kind: str) -> ShardStore:
         """The only store."""
         return self.one
+
+
+@dataclass(frozen=True, slots=True)
+class EncodingCrew:
+    """A crew that computes rows of a model, which its workers load from `source`."""
+
+    crew: StagedCrew
+    source: Any
+    cache: Path | None = None
+    cache_gb: float = SIZE_GB
+
+    @contextmanager
+    def encoder(
+        self, stage: str, shards: Sequence[Shard], encoder: Encoder, progress: Progress
+    ) -> Iterator[Encoder]:
+        """An encoder that reads the rows of shards, which the crew computes first."""
+        task = ScoringTask(
+            self.source, encoder.limits.batch_size, encoder.skip_bad, encoder.by_content,
+            self.cache.resolve() if self.cache else None, self.cache_gb,
+        )  # fmt: skip
+        stage = f"{stage}-{model_id(encoder.model)}"
+        job = ShardJob(f"{encoder.model.facts.name}, {stage}", "inputs", task, shards)
+        self.crew.do(stage, job, progress)
+        with closing(Shelf(self.crew.kept(stage).folder)) as shelf:
+            yield replace(encoder, shelf=shelf)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from tellapart.errors import BadInput
-from tellapart.store.arrays import ArraySegments
+from tellapart.seeds import digest
+from tellapart.store.arrays import ArraySegments, arrays_bytes
 from tellapart.text.parses import CODED, PLACES, Parses, TokenColumns
 from tellapart.text.spacy_pipeline import (
     DEFAULT,
@@ -26,6 +27,9 @@ from tellapart.text.spacy_pipeline import (
     parse_in_processes,
 )
 from tellapart.types import AnyInts, Progress, silent
+from tellapart.work.crew import ShardJob
+from tellapart.work.shard import Shard, ShardResult
+from tellapart.work.stages import StagedCrew
 
 PART = 2048
 """How many texts are parsed, sent and stored together."""
@@ -42,17 +46,23 @@ def parse(
     cache: Path | None = None,
     processes: int | None = None,
     progress: Progress = silent,
+    crew: StagedCrew | None = None,
 ) -> Parses:
     """Parse texts with a spaCy pipeline, given by its name or its folder.
 
     Parses are cached in `parses/` in the folder `cache`; without one, nothing is cached. The same
-    texts give the same columns, whatever was in the cache.
+    texts give the same columns, whatever was in the cache. A `crew` parses them in shards; its
+    workers use the cache, too.
     """
     pipeline = find_pipeline(model)
     _check(texts)
     keys = [key_of(text) for text in texts]
     distinct = dict(zip(keys, texts, strict=True))
     gathered = _Gathered(dict.fromkeys(distinct))
+    if crew is not None:
+        for part, columns in _in_shards(crew, ParseTask(model, cache), distinct, progress):
+            gathered.add(part, columns)
+        return Parses(texts, gathered.columns(keys))
     segments = open_segments(cache, pipeline.fingerprint) if cache else None
     if segments:
         _read(segments, gathered)
@@ -68,6 +78,41 @@ def parse(
     if segments and missing:
         segments.make_room()
     return Parses(texts, gathered.columns(keys))
+
+
+@dataclass(frozen=True, slots=True)
+class ParseTask:
+    """What workers do: the parses of some texts, through the cache of their machine."""
+
+    model: str
+    cache: Path | None
+
+    def open(self) -> Callable[[list[str]], ShardResult]:
+        """The pipeline is loaded for the first text that is not in the cache."""
+
+        def parsed(texts: list[str]) -> ShardResult:
+            parses = parse(texts, model=self.model, cache=self.cache, processes=1)
+            return ShardResult(arrays_bytes(parses.columns.to_arrays()))
+
+        return parsed
+
+
+def _in_shards(
+    crew: StagedCrew, task: ParseTask, distinct: dict[bytes, str], progress: Progress
+) -> Iterator[tuple[list[bytes], TokenColumns]]:
+    """The parses of all texts, by a crew."""
+    keys = list(distinct)
+    parts = [keys[k : k + PART] for k in range(0, len(keys), PART)]
+    shards = [
+        Shard(f"{number:06d}-{digest('parses', [key.hex() for key in part])[:16]}.npz", len(part),
+              [distinct[key] for key in part])
+        for number, part in enumerate(parts)
+    ]  # fmt: skip
+    stage = f"parses-{digest(FORMAT, find_pipeline(task.model).fingerprint)[:16]}"
+    crew.do(stage, ShardJob("parses of captions", "texts", task, shards), progress)
+    for part, shard in zip(parts, shards, strict=True):
+        with np.load(crew.kept(stage).path(shard.name), allow_pickle=False) as arrays:
+            yield part, TokenColumns.from_arrays(arrays)
 
 
 def _check(texts: Sequence[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -135,6 +135,15 @@ class Parses(Sequence[Parse]):
     def __iter__(self) -> Iterator[Parse]:
         for first in range(0, len(self), BLOCK):
             yield from self._views(first, min(first + BLOCK, len(self)))
+
+    def rows(self, rows: Sequence[int]) -> Parses:
+        """The parses of some texts, in that order: views are made fastest in sequence."""
+        columns, order = self.columns, np.array(rows, np.int64)
+        lengths = np.diff(columns.starts)[order]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        moved = np.arange(starts[-1]) + np.repeat(columns.starts[order] - starts[:-1], lengths)
+        named = {name: getattr(columns, name)[moved] for name in (*PLACES, *CODED)}
+        return Parses([self.texts[row] for row in rows], replace(columns, starts=starts, **named))
 
     def has(self, column: str, *values: str) -> Bools:
         """Which rows have one of some values in a column: `parses.has("pos", "NOUN", "PROPN")`."""

@@ -64,7 +64,7 @@ VERBS = {
     "caption": "Have a captioner write a caption for every image.",
     "table": "Print a paper's tables with our systems beside the published ones.",
     "captions": "Judge captions against references: BLEU, ROUGE-L, CIDEr, METEOR and others.",
-    "neighbours": "Find the nearest captions of every caption, of corpora larger than the memory.",
+    "neighbours": "Find the nearest captions of every caption, in a corpus of any size.",
     "features": "Compute feature vectors of images and their regions, to train systems on.",
     "train": "Train a system on a corpus; the result is the model trained:OUT.",
     "cost": "Compare a model before and after tuning: near misses, retrieval, zero-shot, learned "

@@ -15,7 +15,13 @@ from tellapart.types import Progress, silent
 from tellapart.verbs import OutFolder, Verb
 
 if TYPE_CHECKING:
-    from tellapart.mine.neighbours.disk_index import DiskSearch, Effort, Rows, VectorFiles
+    from tellapart.mine.neighbours.disk_index import (
+        DiskSearch,
+        Effort,
+        Rows,
+        RowShard,
+        VectorFiles,
+    )
     from tellapart.work.crew import Crew
     from tellapart.work.folder import ShardFolder
     from tellapart.work.shard import Shard, ShardResult
@@ -36,7 +42,7 @@ class NeighbourOptions:
         Help("A file of word vectors, sentences:NAME, or a model that embeds texts."),
     ] = "storybook"
     k: Annotated[int, Help("How many neighbours of each caption.", flag="--neighbours")] = 10
-    memory: Annotated[str, Help("Most memory to use, such as 4G (1G or more).")] = "4G"
+    memory: Annotated[str, Help("How much memory to use at most, such as 4G (1G or more).")] = "4G"
     seed: Seed = 0
     workers: Workers = ""
     shard: ShardShare = ""
@@ -77,7 +83,7 @@ def neighbours(
     options: NeighbourOptions = NeighbourOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> MinedNeighbours:
-    """Find the nearest captions of every caption, of corpora larger than the memory.
+    """Find the nearest captions of every caption, in a corpus of any size.
 
     Captions with the same text are one, which stands in the place of the first; captions of one
     image are not neighbours. A command that was stopped goes on where it was.
@@ -163,7 +169,19 @@ class _Mine:
             else first_of_each_text(rows, max(LEAST, self.memory) // 4)
         )
         _keep(path, first)
-        return VectorFiles(rows, first, self.memory - ASIDE)
+        return VectorFiles(rows, first, self._room(rows[0], len(first)))
+
+    def _room(self, shard: RowShard, captions: int) -> int:
+        """Bytes for mapped vectors: what the program and a mark for each caption leave."""
+        aside = ASIDE + captions
+        least = aside + shard.rows * (4 * shard.width + 8)
+        if self.memory < least:
+            raise BadInput(
+                f"memory: {self.options.memory} for {captions:,} vectors of {shard.width} numbers",
+                allowed=f"{-(-least // (1 << 20))}M or more",
+                todo="give the command again with more --memory: what is done is kept",
+            )
+        return self.memory - aside
 
     def search(self, files: VectorFiles) -> tuple[DiskSearch, Effort | None]:
         """The index of all vectors, and how much to look at; None for everything."""
@@ -184,7 +202,6 @@ class _Mine:
         trained, done = self.folder / "trained.faiss", self.folder / "merged.json"
         if not trained.exists():
             train_index(files, shape, self.options.seed, trained)
-            files.let_go()
         shards = [
             Shard(f"{number:06d}.faiss", one.rows, number)
             for number, one in enumerate(files.shards)
@@ -237,7 +254,6 @@ class CodeTask:
         def code(number: int) -> ShardResult:
             rows = self.files.kept_rows(number)
             made = coded(self.trained, self.shape, self.files.rows(rows), rows)
-            self.files.let_go()
             return ShardResult(made)
 
         return code

@@ -6,8 +6,11 @@ import json
 import re
 import shutil
 import sqlite3
+import subprocess
 from contextlib import closing
+from pathlib import Path
 
+import pytest
 from tests.study.server.conftest import ITEMS, serving
 from tests.study.server.test_annotators import go
 from typer.testing import CliRunner
@@ -56,21 +59,43 @@ def test_figures_are_read_with_their_own_token_and_with_nothing_else(serve):
     assert here.client().post("/api/owner/join", json={"token": token}).status_code == 401
 
 
-def test_a_backup_made_while_people_work_is_restored_and_they_go_on(serve, tmp_path):
-    here = serve()
-    client, owner = here.person(), here.owner()
-    go(client, 5)
-    folder, copy = here.study.folder, tmp_path / "restored"
-    database = folder / "study.sqlite"
+@pytest.fixture(params=["sqlite", "postgresql"])
+def databases(request) -> tuple[str, str]:
+    """The database of a study, and an empty one to restore it into; none for SQLite, a file."""
+    if request.param == "sqlite":
+        return "", ""
+    server = request.getfixturevalue("postgres")
+    if not (shutil.which("pg_dump") and shutil.which("pg_restore")):
+        pytest.skip("pg_dump is not installed")
+    return server.database(), server.database()
+
+
+def back_up(folder: Path, database: str, copy: Path) -> None:
+    """As docs/studies.md says: all but the database, then the database itself."""
     shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("study.sqlite*"))
+    if database:
+        dump = ["pg_dump", "--format", "custom", "--dbname", database]
+        subprocess.run([*dump, "--file", copy / "study.dump"], check=True)
+        return
     with (
-        closing(sqlite3.connect(database)) as live,
+        closing(sqlite3.connect(folder / "study.sqlite")) as live,
         closing(sqlite3.connect(copy / "study.sqlite")) as backup,
     ):
         live.backup(backup)
+
+
+def test_a_backup_made_while_people_work_is_restored_and_they_go_on(serve, tmp_path, databases):
+    database, empty = databases
+    here = serve(database=database)
+    client, owner = here.person(), here.owner()
+    go(client, 5)
+    copy = tmp_path / "restored"
+    back_up(here.study.folder, database, copy)
     before = owner.get("/api/owner/judgements.json").json()
     go(client, 2)
-    study = open_study(copy, clock=here.study.clock)
+    if empty:
+        subprocess.run(["pg_restore", "--dbname", empty, copy / "study.dump"], check=True)
+    study = open_study(copy, empty, here.study.clock)
     try:
         with serving(study) as again:
             assert again.owner().get("/api/owner/judgements.json").json() == before

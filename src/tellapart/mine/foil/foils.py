@@ -41,6 +41,7 @@ from tellapart.text.english import plural, put
 from tellapart.text.parse import parse
 from tellapart.text.parses import Parses
 from tellapart.types import AnyInts, Bools, Progress, silent
+from tellapart.work.stages import StagedCrew
 
 TRAIN, ALL = 256, 472
 """The paper's pairs for training, and all of them."""
@@ -126,8 +127,14 @@ class Foils:
         return self.mentions.name[self.mention]
 
 
-def make_foils(corpus: Corpus, method: FoilMethod, seed: int, progress: Progress = silent) -> Foils:
-    """Steps 1 to 3: pairs of words, salient targets, absent foils."""
+def make_foils(
+    corpus: Corpus,
+    method: FoilMethod,
+    seed: int,
+    progress: Progress = silent,
+    crew: StagedCrew | None = None,
+) -> Foils:
+    """Steps 1 to 3: pairs of words, salient targets, absent foils; a crew may parse captions."""
     method = method.resolved(world=bool(corpus.about.get("world")))
     objects = corpus.images["objects"].explode().drop_nulls().unique().to_list()
     table = categories_for(corpus, method.categories).with_objects(objects)
@@ -140,7 +147,9 @@ def make_foils(corpus: Corpus, method: FoilMethod, seed: int, progress: Progress
     words = words_of(texts)
     parses = surroundings = None
     if method.parser != "none":
-        parses = parse(texts, model=method.parser, cache=default_folder(), progress=progress)
+        parses = parse(
+            texts, model=method.parser, cache=default_folder(), progress=progress, crew=crew
+        )
     if method.plain:
         mentions = plain_mentions(words, table)
         forms: Forms = [(name.word, name.word) for name in table.names]

@@ -14,7 +14,6 @@ from functools import cached_property
 import numpy as np
 
 from tellapart import seeds
-from tellapart.mine.build_crew import BuildCrew
 from tellapart.mine.captions import MinedCaptions
 from tellapart.mine.informativeness import Silence, StemAgreement
 from tellapart.mine.mcic.score import ChosenDecoys, DecoyCandidates, DecoyChoice, Guards, choose
@@ -28,6 +27,7 @@ from tellapart.text.caption_metrics.sentences import Sentences
 from tellapart.types import Ints32, Progress, silent
 from tellapart.work.crew import ShardJob
 from tellapart.work.shard import Shard, ShardResult
+from tellapart.work.stages import StagedCrew
 
 BLOCK = 8192
 """How many captions' decoys are cached together."""
@@ -58,7 +58,7 @@ class DecoyMine:
     search: Search
     verifier: Verifier
     seed: int
-    crew: BuildCrew | None = None
+    crew: StagedCrew | None = None
 
     @cached_property
     def neighbours(self) -> Neighbours:

@@ -33,7 +33,7 @@ class NegativesMethod:
         tuple[str, ...], Help("Kinds of near miss, separated by commas (default: all seven).")
     ] = ()
     by: Annotated[str, Help("What writes them: rules, or llm:MODEL.")] = "rules"
-    per_caption: Annotated[int, Help("The most negatives of each kind for a caption.")] = 1
+    per_caption: Annotated[int, Help("At most this many negatives of each kind per caption.")] = 1
     details: Annotated[
         str,
         Help(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -18,12 +18,14 @@ from tellapart.corpus.corpus import Corpus
 from tellapart.items import KINDS, Grid, Item, Origin
 from tellapart.mine.captions import MinedCaptions
 from tellapart.mine.negatives import NegativesMethod
+from tellapart.mine.negatives.phrases import Reading, read
 from tellapart.mine.shares import equal_shares
 from tellapart.store.cache import default_folder
 from tellapart.text.english import alike, article
 from tellapart.text.parse import parse
 from tellapart.text.parses import Parse, Parses
 from tellapart.types import Progress, silent
+from tellapart.work.stages import StagedCrew
 
 ARTICLE = re.compile(r"\b([Aa]n?)(\s+)$")
 
@@ -110,7 +112,7 @@ class NegativesTask:
     """Captions with their parses, in the corpus's order, and the negatives wanted.
 
     `items` is the total number wanted (None: as many as possible); a maker that pays for each stops
-    there.
+    there. A `crew` may do what rules do, some images at a time.
     """
 
     corpus: Corpus
@@ -119,6 +121,7 @@ class NegativesTask:
     seed: int = 0
     items: int | None = None
     progress: Progress = silent
+    crew: StagedCrew | None = None
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -136,16 +139,31 @@ class NegativesTask:
         return SourceCaption(caption, image, text, self.parses[row])
 
 
-def parses_of(corpus: Corpus, method: NegativesMethod, progress: Progress) -> Parses:
+def parses_of(
+    corpus: Corpus, method: NegativesMethod, progress: Progress, crew: StagedCrew | None = None
+) -> Parses:
     """The parses of a corpus's captions, through the cache."""
     texts, cache = corpus.captions["text"].to_list(), method.cache or default_folder()
-    return parse(texts, model=method.parser, cache=cache, progress=progress)
+    return parse(texts, model=method.parser, cache=cache, progress=progress, crew=crew)
 
 
 def rows_by_image(corpus: Corpus) -> dict[str, list[int]]:
     """The positions of each image's captions, images in the order of their first captions."""
     captions = MinedCaptions.of(corpus)
     return dict(zip(captions.images, captions.of_images, strict=True))
+
+
+ReadCaptions = list[tuple[int, Parse, Reading]]
+"""The captions of an image: each one's row, parse and reading."""
+
+
+def read_images(corpus: Corpus, parses: Parses) -> Iterator[tuple[str, ReadCaptions]]:
+    """Each image with its captions read, in the order of the images' first captions."""
+    rows = rows_by_image(corpus)
+    ordered = iter(parses.rows([row for several in rows.values() for row in several]))
+    for image, several in rows.items():
+        parsed = zip(several, ordered, strict=False)
+        yield image, [(row, parse, read(parse)) for row, parse in parsed]
 
 
 @dataclass(frozen=True)
@@ -180,6 +198,17 @@ class NegativeSet:
             else:
                 seen.add(key)
                 yield negative
+
+    def to_json(self) -> dict[str, Any]:
+        """The negatives and what was refused, for the file of a shard."""
+        refused = [[*key, number] for key, number in sorted(self.refused.items())]
+        return {"negatives": [asdict(one) for one in self.negatives], "refused": refused}
+
+    def add_json(self, made: Mapping[str, Any]) -> None:
+        """Add what a shard's file has."""
+        self.negatives.extend(Negative(**one) for one in made["negatives"])
+        for kind, reason, number in made["refused"]:
+            self.refused[kind, reason] += number
 
     def refusals(self) -> dict[str, dict[str, int]]:
         """How often each kind was rejected, by reason."""

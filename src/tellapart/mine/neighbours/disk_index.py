@@ -51,6 +51,10 @@ EXACT_UP_TO = 20_000
 """Up to this many vectors each is compared with every other."""
 BLOCK_BYTES = 32 << 20
 """Room for the vectors that one block of queries is compared with."""
+PAGES = 1 << 14
+"""Bytes that looking at a list takes besides those of the list: memory comes in pages."""
+LISTS_BYTES = 96 << 20
+"""Room for the lists that are looked at together."""
 DIGITS = 6
 MARGIN = 10.0**-DIGITS
 
@@ -102,13 +106,16 @@ def row_bytes(
 class VectorFiles:
     """All vectors, shard after shard; `kept` marks those that stand for all of their text.
 
-    `memory` is how many bytes of them may be mapped at a time.
+    `memory` is how many bytes of them may be resident at a time: a shard counts as a whole as soon
+    as a row of it is looked at, and all are given back before another would be too much.
     """
 
     shards: Sequence[RowShard]
     kept: npt.NDArray[np.bool_]
     memory: int
     _open: dict[int, Any] = field(default_factory=dict, repr=False, init=False)
+    _images: dict[int, Any] = field(default_factory=dict, repr=False, init=False)
+    _resident: set[int] = field(default_factory=set, repr=False, init=False)
 
     @property
     def width(self) -> int:
@@ -132,20 +139,19 @@ class VectorFiles:
         vectors: Floats32 = self._open[shard]
         return vectors
 
-    @cached_property
-    def images(self) -> Callable[[Rows], npt.NDArray[np.uint64]]:
-        """Looks up the images of rows."""
-        known = [
-            np.memmap(one.path, np.uint64, "r", one.rows * (4 * one.width + 8), (one.rows,))
-            for one in self.shards
-        ]
+    def images(self, rows: Rows) -> npt.NDArray[np.uint64]:
+        """The images of rows."""
+        found = np.empty(rows.shape, np.uint64)
+        self._gather(rows, found, self._images_of)
+        return found
 
-        def look(rows: Rows) -> npt.NDArray[np.uint64]:
-            found = np.empty(rows.shape, np.uint64)
-            self._gather(rows, found, known.__getitem__)
-            return found
-
-        return look
+    def _images_of(self, shard: int) -> npt.NDArray[np.uint64]:
+        if shard not in self._images:
+            one = self.shards[shard]
+            start = one.rows * (4 * one.width + 8)
+            self._images[shard] = np.memmap(one.path, np.uint64, "r", start, (one.rows,))
+        numbers: npt.NDArray[np.uint64] = self._images[shard]
+        return numbers
 
     def rows(self, rows: Rows) -> Floats32:
         """The vectors of some rows, in any order."""
@@ -160,14 +166,19 @@ class VectorFiles:
         for shard, (begin, end) in enumerate(pairwise(bounds)):
             if begin < end:
                 places = order[begin:end]
+                self._make_room(shard)
                 out[places] = source(shard)[flat[places] - shard * self.size]
 
-    def let_go(self) -> None:
-        """Give back the memory that mapped vectors take, where there is not room for all."""
-        total = sum(4 * one.rows * one.width for one in self.shards)
-        if total > self.memory:
-            for vectors in self._open.values():
-                vectors._mmap.madvise(mmap.MADV_DONTNEED)
+    def _make_room(self, shard: int) -> None:
+        """Before a shard is looked at: give back all others where there is no room for it, too."""
+        if shard in self._resident:
+            return
+        each = self.size * (4 * self.width + 8)
+        if (len(self._resident) + 1) * each > self.memory:
+            for mapped in (*self._open.values(), *self._images.values()):
+                mapped._mmap.madvise(mmap.MADV_DONTNEED)
+            self._resident.clear()
+        self._resident.add(shard)
 
     def sample(self, number: int, seed: int, what: str) -> Rows:
         """Some kept rows, in order."""
@@ -346,7 +357,6 @@ class DiskSearch:
             self._reranked(block, self._candidates(block, effort))
             for block in self._blocks(queries, effort.candidates)
         ]
-        self.files.let_go()
         return _joined(parts)
 
     def _candidates(self, queries: Rows, effort: Effort) -> Rows:
@@ -355,8 +365,30 @@ class DiskSearch:
         graph.hnsw.efSearch = max(TRIED, 2 * effort.looked_at)
         self._index.nprobe = effort.looked_at
         vectors = self.shape.padded(self.files.rows(queries))
-        found: Rows = self._index.search(vectors, effort.candidates)[1]
-        return found
+        step = self._together(effort)
+        found = []
+        for start in range(0, len(vectors), step):
+            found.append(self._index.search(vectors[start : start + step], effort.candidates)[1])
+            if self._lists.totsize > LISTS_BYTES:
+                self._let_lists_go()
+        return np.concatenate(found)
+
+    @cached_property
+    def _lists(self) -> Any:
+        faiss = need("faiss", "text", "a search past memory")
+        return faiss.downcast_InvertedLists(self._index.invlists)
+
+    def _together(self, effort: Effort) -> int:
+        """How many queries may be asked before the lists that they look at are given back."""
+        if self._lists.totsize <= LISTS_BYTES:
+            return 1 << 30
+        a_list = PAGES + (self.shape.codes + 8) * self.files.number // self.shape.lists
+        return max(1, LISTS_BYTES // (a_list * effort.looked_at))
+
+    def _let_lists_go(self) -> None:
+        """Give back the memory that the lists on disk take."""
+        address, size = ctypes.c_void_p(int(self._lists.ptr)), ctypes.c_size_t(self._lists.totsize)
+        ctypes.CDLL(None).madvise(address, size, mmap.MADV_DONTNEED)
 
     @cached_property
     def _index(self) -> Any:
@@ -400,7 +432,6 @@ class DiskSearch:
                 wrong = part[None] == queries[:, None]
                 similar[wrong | (self.files.images(part)[None] == own)] = -np.inf
                 best = _better(best, np.broadcast_to(part, similar.shape), similar, self.k)
-            self.files.let_go()
         rows, values = best
         there = np.isfinite(values)
         return np.where(there, rows, -1), np.where(there, values, 0).astype(np.float32)

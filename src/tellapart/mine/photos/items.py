@@ -58,9 +58,10 @@ def photo_items(
 def _grid(pair: PhotoPair, images: tuple[int, int], captions: tuple[int, int]) -> Grid:
     names = [edit_key(pair.image, edit) for edit in pair.edits]
     true: frozenset[Cell] = frozenset((images.index(i), captions.index(j)) for i, j in pair.true)
-    first = (images.index(0), captions.index(0))
-    # If both pictures are edited, neither pair is the original.
-    original = None if all(edit.erase for edit in pair.edits) else first
+    original = pair.original and (
+        images.index(pair.original[0]),
+        captions.index(pair.original[1]),
+    )
     return Grid(
         tuple(names[k] for k in images),
         tuple(pair.captions[k] for k in captions),
@@ -75,9 +76,14 @@ def refusal_counts(refused: Mapping[str, Counter[str]]) -> dict[str, dict[str, i
 
 
 def without_derivatives(file: Path) -> frozenset[str]:
-    """The images of a COCO file whose licence forbids derivative works (NoDerivs)."""
-    from tellapart.files import read_json
+    """The images of a COCO file whose licence forbids derivative works (NoDerivs).
 
+    Corpora in other formats have no licences.
+    """
+    from tellapart.files import read_json, suffix
+
+    if suffix(file) != "json":
+        return frozenset()
     data = read_json(file)
     if not isinstance(data, dict) or not isinstance(data.get("licenses"), list):
         return frozenset()

@@ -17,18 +17,24 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
+
+import numpy as np
 
 from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
 from tellapart.image_features.boxes import LabelledBox
 from tellapart.items import Cell
 from tellapart.makers.maker import FractionBox, PhotoEdit
-from tellapart.makers.photo import GROWTH
+from tellapart.makers.photo import whole_blocks
+from tellapart.mine.photos.geometry import area, around, grown, overlap, side_by_side
 from tellapart.mine.photos.names import ObjectName
+from tellapart.mine.photos.patches import detail_of, patch_like
 from tellapart.text.english import alike, article, plural
+from tellapart.types import Floats
 
 PHOTO_KINDS = ("mirror", "count", "one-of-two", "add-object")
 AREA = (0.015, 0.15)
@@ -48,8 +54,6 @@ NEVER_ERASED = frozenset({"dining table", "bed", "sink"})
 """Boxes often cover only a part of a table or bed; of a sink, pipes and taps would remain."""
 MISSPELT = 0.8
 """Words this similar (difflib's ratio) may be the same word, misspelt."""
-APART, OVERLAP = 0.15, 0.3
-"""For "left of": the distance of the centres, and the overlap allowed for the narrower box."""
 TEXT = re.compile(
     r"\b(?:signs?|signage|text|letters?|lettering|words?|writing|written|logos?|reads?|says|"
     r"label\w*|street name|numbers?|advert\w*|billboard|poster|banner|graffiti|clock|newspaper|"
@@ -70,7 +74,8 @@ SQUARE: frozenset[Cell] = frozenset({(0, 0), (1, 1)})
 class PhotoPair:
     """Two edits of one photograph, two captions, and which cells are true.
 
-    Picture 0 is closer to the original photograph; `about` is what differs.
+    `about` is what differs. `original` is the cell of the picture and the caption with everything;
+    None if each lacks something.
     """
 
     kind: str
@@ -79,16 +84,23 @@ class PhotoPair:
     captions: tuple[str, str]
     true: frozenset[Cell]
     about: tuple[str, ...]
+    original: Cell | None = (0, 0)
+
+
+def _even() -> Floats:
+    """Detail where no picture is looked at: the same everywhere."""
+    return np.ones((32, 32))
 
 
 @dataclass(frozen=True)
 class Photo:
-    """A photograph with its captions and boxes, for the rules."""
+    """A photograph with its captions and boxes, for the rules; `detail` looks at the picture."""
 
     image: str
     captions: Sequence[str]
     boxes: Sequence[LabelledBox]
     names: Mapping[str, ObjectName]
+    detail: Callable[[], Floats] = _even
 
     def by_category(self) -> dict[str, list[FractionBox]]:
         """The boxes of each category that has a name."""
@@ -105,6 +117,13 @@ class Photo:
     def hinted(self, category: str) -> bool:
         """Whether any caption has a word that suggests it."""
         return any(self.names[category].hinted.search(one) for one in self.captions)
+
+    def patch_for(self, box: FractionBox, lot: float) -> FractionBox | None:
+        """What to paint over so that a picture with the thing in the box has paint, too."""
+        rest = [one for one in self.boxes if one[1] != box]
+        named = [place for other, place in rest if other in self.names and self.hinted(other)]
+        others = [one for one in rest if one[1] not in named]
+        return patch_like(box, named, others, self.detail(), lot)
 
     def said_in_plural(self, category: str) -> bool:
         """Whether a caption mentions several of a category that has one box."""
@@ -134,7 +153,8 @@ def photo_pairs(
             for kind in kinds:
                 found.refused[kind]["no boxes, or no picture"] += 1
             continue
-        photo = Photo(image, corpus.texts_by_image.get(image, []), boxes[image], names)
+        captions = corpus.texts_by_image.get(image, [])
+        photo = Photo(image, captions, boxes[image], names, partial(_detail, corpus, image))
         for kind in kinds:
             why: set[str] = set()
             made = list(makers[kind](photo, seed, why))
@@ -142,6 +162,10 @@ def photo_pairs(
             if not made:
                 found.refused[kind][" or ".join(sorted(why)) or "nothing fits"] += 1
     return found
+
+
+def _detail(corpus: Corpus, image: str) -> Floats:
+    return detail_of(whole_blocks(corpus.picture(image).open()))
 
 
 def mirrored(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
@@ -155,7 +179,7 @@ def mirrored(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
     ):
         why.add("something can be read in it")
         return
-    places = {c: _around(b) for c, b in photo.by_category().items() if len(b) <= TOGETHER}
+    places = {c: around(b) for c, b in photo.by_category().items() if len(b) <= TOGETHER}
     many = {c for c, b in photo.by_category().items() if len(b) > 1}
     fit = [
         category
@@ -186,13 +210,6 @@ def mirrored(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
         yield PhotoPair("mirror", photo.image, edits, (texts[0], texts[1]), SQUARE, pair)
 
 
-def _around(boxes: Sequence[FractionBox]) -> FractionBox:
-    """The smallest box that contains all."""
-    left, top = min(b[0] for b in boxes), min(b[1] for b in boxes)
-    right, bottom = max(b[0] + b[2] for b in boxes), max(b[1] + b[3] for b in boxes)
-    return left, top, right - left, bottom - top
-
-
 def counted(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
     """Two of a kind, described as two, one of which can be removed."""
     for category, boxes in photo.by_category().items():
@@ -211,7 +228,11 @@ def counted(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
             f"There are two {plural(name.noun)} in the picture.",
             f"There is one {name.noun} in the picture.",
         )
-        edits = PhotoEdit(), PhotoEdit(erase=(gone,))
+        patch = photo.patch_for(gone, seeds.unit(seed, "patch", photo.image, category))
+        if patch is None:
+            why.add("no room for a patch elsewhere")
+            continue
+        edits = PhotoEdit(erase=(patch,)), PhotoEdit(erase=(gone,))
         yield PhotoPair("count", photo.image, edits, captions, SQUARE, (category,))
 
 
@@ -222,12 +243,13 @@ def one_of_two(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
         why.add("fewer than two things that can go")
     for place, (first, a) in enumerate(fit):
         for second, b in fit[place + 1 :]:
-            if _overlap(grown(a), b) > 0 or _overlap(grown(b), a) > 0:
+            if overlap(grown(a), b) > 0 or overlap(grown(b), a) > 0:
                 why.add("the two touch")
                 continue
             captions = _each_alone(photo, first, second, seed) or _written(photo, first, second)
             edits = PhotoEdit(erase=(b,)), PhotoEdit(erase=(a,))
-            yield PhotoPair("one-of-two", photo.image, edits, captions, SQUARE, (first, second))
+            about = (first, second)
+            yield PhotoPair("one-of-two", photo.image, edits, captions, SQUARE, about, None)
 
 
 def added(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
@@ -250,7 +272,11 @@ def added(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
         if not drawn:
             why.add("no caption without it can be had")
             continue
-        edits = PhotoEdit(), PhotoEdit(erase=(box,))
+        patch = photo.patch_for(box, seeds.unit(seed, "patch", photo.image, category))
+        if patch is None:
+            why.add("no room for a patch elsewhere")
+            continue
+        edits = PhotoEdit(erase=(patch,)), PhotoEdit(erase=(box,))
         captions = drawn[0], drawn[1]
         yield PhotoPair("add-object", photo.image, edits, captions, TRUE_OF_BOTH, (category,))
 
@@ -272,7 +298,7 @@ def _beside_another(photo: Photo, category: str, box: FractionBox) -> list[str]:
         and sum(map(area, boxes)) >= AREA[0]
         and photo.said_in_plural(other) == (len(boxes) > 1)
         and photo.mentions(other)
-        and all(_overlap(grown(box), place) <= HIDDEN * area(place) for place in boxes)
+        and all(overlap(grown(box), place) <= HIDDEN * area(place) for place in boxes)
     ]
     if not others:
         return []
@@ -314,7 +340,7 @@ def can_go(photo: Photo, category: str, box: FractionBox, why: set[str]) -> bool
     for other, place in photo.boxes:
         if place == box:
             continue
-        inside = _overlap(hole, place)
+        inside = overlap(hole, place)
         if other == "person" and inside > PERSON_IN_HOLE * area(hole):
             why.add("a person is in the hole")
             return False
@@ -333,12 +359,12 @@ def visible(photo: Photo, category: str, box: FractionBox) -> bool:
         return False
     people = [place for other, place in photo.boxes if other == "person"]
     return category not in SEATS or all(
-        _overlap(place, box) <= TAKEN * area(box) for place in people
+        overlap(place, box) <= TAKEN * area(box) for place in people
     )
 
 
 def _hides(box: FractionBox, photo: Photo, category: str) -> float:
-    return sum(_overlap(grown(box), other) for _, other in photo.boxes if other != box)
+    return sum(overlap(grown(box), other) for _, other in photo.boxes if other != box)
 
 
 def _each_alone(photo: Photo, first: str, second: str, seed: int) -> tuple[str, str] | None:
@@ -362,27 +388,3 @@ def _written(photo: Photo, first: str, second: str) -> tuple[str, str]:
         return f"The picture shows {nouns[0]}.", f"The picture shows {nouns[1]}."
     texts = [f"There is {_with_article(noun)} in the picture." for noun in nouns]
     return texts[0], texts[1]
-
-
-def area(box: FractionBox) -> float:
-    """The share of the picture that a box covers."""
-    return box[2] * box[3]
-
-
-def grown(box: FractionBox) -> FractionBox:
-    """The box grown for painting over."""
-    left, top, width, height = box
-    return left - GROWTH, top - GROWTH, width + 2 * GROWTH, height + 2 * GROWTH
-
-
-def _overlap(a: FractionBox, b: FractionBox) -> float:
-    wide = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
-    high = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
-    return max(0.0, wide) * max(0.0, high)
-
-
-def side_by_side(a: FractionBox, b: FractionBox) -> bool:
-    """Whether one box is clearly to the left of the other."""
-    centres = abs((a[0] + a[2] / 2) - (b[0] + b[2] / 2))
-    beside = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
-    return centres >= APART and beside <= OVERLAP * min(a[2], b[2])

@@ -29,6 +29,8 @@ from tellapart.training.tuning.pair_batches import PairBatch, PairSet, share_of
 from tellapart.training.tuning.pairs import NEGATIVES
 
 FROZEN = ("", "image", "text")
+IN_BATCH = ("accuracy", "i2t", "t2i")
+"""The figures of validation within batches: the mean of both directions, and each."""
 STATISTICS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
 
 

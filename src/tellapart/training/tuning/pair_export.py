@@ -73,10 +73,17 @@ def _readme(pairs: TrainingPairs, counts: dict[str, dict[str, int]], data: bool)
         "",
         "Pictures with a true and a false caption"
         + (", and a picture of the false caption." if seen else "."),
-        *(f"{name}: {n['pairs']:,} pairs, {n['images']:,} pictures." for name, n in counts.items()),
+        *(
+            f"{name}: {_count(n['pairs'], 'pair')}, {_count(n['images'], 'picture')}."
+            for name, n in counts.items()
+        ),
         "Split by picture: no picture is in both.",
         f"Licence: {licence}. Citation: {pairs.about.get('citation') or 'none'}.",
         "The column `origin` has the source of each row; `pairs.json` says how they were made.",
     ]
     written = yaml.safe_dump(head, sort_keys=False, allow_unicode=True, width=1000)
     return f"---\n{written}---\n\n" + "\n".join(lines) + "\n"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

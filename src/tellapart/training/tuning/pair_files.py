@@ -52,6 +52,13 @@ def read_pair_files(path: Path) -> TrainingPairs | None:
     """The pairs in a table or in shards; None for a table of something else."""
     shards = shards_of(path)
     if shards:
+        if not shards[0].exists():
+            raise BadInput(
+                f"there is no file {path.name}",
+                where=str(path),
+                allowed="shards by name or with stars: 'shards/train-*.tar'",
+                todo="check the path",
+            )
         return _of_shards(path, shards)
     if suffix(path) not in TABLE_KINDS:
         return None

@@ -23,7 +23,13 @@ from tellapart.training.checkpoint import WEIGHTS as CHECKPOINT
 from tellapart.training.loop import TrainingJob, fit
 from tellapart.training.processes import is_first, processes, wait_for_all
 from tellapart.training.settings import Recipe, TrainingSettings, recipe_of
-from tellapart.training.tuning.contrast import FROZEN, ContrastSettings, ContrastTask, TuningConfig
+from tellapart.training.tuning.contrast import (
+    FROZEN,
+    IN_BATCH,
+    ContrastSettings,
+    ContrastTask,
+    TuningConfig,
+)
 from tellapart.training.tuning.pair_batches import PairSet
 from tellapart.training.tuning.pairs import TrainingPairs
 from tellapart.types import Progress, silent
@@ -75,6 +81,9 @@ def tuning_recipe(order: TuningOrder) -> Recipe:
     recipe.task.check()
     if recipe.system.freeze not in FROZEN:
         raise UnknownName("tower to freeze", recipe.system.freeze, FROZEN[1:])
+    names = [f"{one.name}:{measure}" for one in order.watched for measure in one.card.measures]
+    if recipe.task.best_by not in (*IN_BATCH, *names):
+        raise UnknownName("figure to choose by", recipe.task.best_by, (*IN_BATCH, *names))
     return recipe
 
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tellapart.errors import BadImage, UnknownName
+from tellapart.errors import BadImage, BadInput, UnknownName
 from tellapart.options import Help, Overwrite, Seed
 from tellapart.verbs import BenchmarkSource, OutFolder, Verb, open_benchmark
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 DATA = "data/test.parquet"
 PURPOSES = ("hub", "training")
+FORM = ("csv",)
 NO_DERIVATIVES = "no derivatives"
 """The licence note of an item whose edited pictures must not be shared."""
 FIELDS = {
@@ -79,7 +80,7 @@ def export(
     form: Annotated[
         tuple[str, ...],
         Help("training: formats, separated by commas: csv, webdataset, huggingface."),
-    ] = ("csv",),
+    ] = FORM,
     held_out: Annotated[
         float, Help("training: share of the pictures held out for validation.")
     ] = 0.2,
@@ -105,6 +106,12 @@ def export(
         pairs = open_pairs(named)
         return export_pairs(
             pairs, Path(out), form, held_out=held_out, seed=seed, overwrite=overwrite
+        )
+    if tuple(form) != FORM:
+        raise BadInput(
+            f"--form {','.join(form)} is for training pairs",
+            allowed="--form with --for training",
+            todo="add --for training, or leave out --form",
         )
     bench = open_benchmark(benchmark)
     bench = _that_may_be_shared(bench) if look else bench

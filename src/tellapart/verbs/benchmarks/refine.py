@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart import registry
 from tellapart.errors import BadInput, UnknownName
-from tellapart.options import Cache, Help, Overwrite, Seed, UseCache
+from tellapart.options import Cache, Gather, Help, Overwrite, Seed, ShardShare, UseCache, Workers
 from tellapart.types import Progress, silent
 from tellapart.verbs import OutFolder, Verb, open_benchmark, open_corpus
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tellapart.attack.fair_items import FairItems
     from tellapart.benchmark.benchmark import Benchmark
     from tellapart.mine.refinement import RefinedNegatives, Refinement, RefineRecipe
+    from tellapart.work.stages import StagedCrew
 
 FAIR, TWO_SCORES = WAYS = ("fair", "two-scores")
 TABLE = "refinement.parquet"
@@ -80,6 +81,9 @@ class RefineOptions:
     batch_size: Annotated[int, Help("How many captions a model processes at a time.")] = 64
     cache: Cache = None
     use_cache: UseCache = True
+    workers: Workers = ""
+    shard: ShardShare = ""
+    gather: Gather = False
     overwrite: Overwrite = False
 
     @property
@@ -142,23 +146,41 @@ def refine(
     results); its `refinement.json` has the returned values. With two scores, `refinement.parquet`
     gives the outcome of every negative.
     """
-    from tellapart.benchmark.benchmark import Benchmark, make_benchmark, write_benchmark
-    from tellapart.files import TABLE_KINDS, suffix, whole_folder
+    from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.files import TABLE_KINDS, suffix
+    from tellapart.work.stages import no_shards, staged_crew
+
+    table_given = not isinstance(source, Benchmark) and suffix(Path(source)) in TABLE_KINDS
+    with staged_crew(Path(out), options.workers, options.shard, options.gather) as crew:
+        if crew is not None and (table_given or options.chosen_way == FAIR):
+            raise no_shards("this way to refine", "two models as --plausibility and --grammar")
+        if not table_given and options.chosen_way == FAIR:
+            return _refine_fairly(open_benchmark(source), Path(out), options, progress)
+        options.recipe.check()
+        if not isinstance(source, Benchmark) and suffix(Path(source)) in TABLE_KINDS:
+            return _refine_table(Path(source), Path(out), options)
+        return _refine_by_models(open_benchmark(source), Path(out), options, crew, progress)
+
+
+def _refine_by_models(
+    whole: Benchmark,
+    out: Path,
+    options: RefineOptions,
+    crew: StagedCrew | None,
+    progress: Progress,
+) -> Refined:
+    """Keep what two text-only models cannot tell from the truth."""
+    from tellapart.benchmark.benchmark import make_benchmark, write_benchmark
+    from tellapart.files import check_free, whole_folder
     from tellapart.mine.negative_scores import SCORES, Scoring, name_of, score_table, scored
     from tellapart.mine.refinement import refined, report
     from tellapart.store.cache import default_folder
 
-    table_given = not isinstance(source, Benchmark) and suffix(Path(source)) in TABLE_KINDS
-    if not table_given and options.chosen_way == FAIR:
-        return _refine_fairly(open_benchmark(source), Path(out), options, progress)
-    options.recipe.check()
-    if not isinstance(source, Benchmark) and suffix(Path(source)) in TABLE_KINDS:
-        return _refine_table(Path(source), Path(out), options)
-    whole = open_benchmark(source)
     models = (options.plausibility, options.grammar)
-    _check_models(models)
+    _check_models(models, shards=crew is not None)
+    check_free(out, overwrite=options.overwrite)
     cache = (options.cache or default_folder()) if options.use_cache else None
-    table = score_table(whole, models, Scoring(options.batch_size, cache, progress))
+    table = score_table(whole, models, Scoring(options.batch_size, cache, progress, crew))
     names = dict(zip(SCORES, map(name_of, models), strict=True))
     done = refined(scored(table, whole.root), options.recipe)
     outcomes, summary = done.table(), _two_scores(done, report(done, whole.name, names))
@@ -167,7 +189,7 @@ def refine(
     made = {**whole.card.made, "refined_of": whole.sha256, "refined": summary.to_json()}
     card = replace(whole.card, name=options.name or f"{whole.name}-refined", made=made)
     part = make_benchmark(card, whole.root, items, whole.images)
-    with whole_folder(Path(out), overwrite=options.overwrite) as partial:
+    with whole_folder(out, overwrite=options.overwrite) as partial:
         write_benchmark(part, partial)
         _write(partial, outcomes, summary)
     return summary
@@ -224,10 +246,11 @@ def _write(folder: Path, table: pl.DataFrame, summary: Refined) -> None:
     write_json(folder / "refinement.json", summary.to_json())
 
 
-def _check_models(models: tuple[Any, ...]) -> None:
+def _check_models(models: tuple[Any, ...], *, shards: bool) -> None:
     """Raise for a model that cannot score, before the other one has run for hours."""
     from tellapart.mine.negative_scores import SCORES, is_run
     from tellapart.models.names import ModelName
+    from tellapart.work.stages import no_shards
 
     for name, model in zip(SCORES, models, strict=True):
         if isinstance(model, str) and not model:
@@ -239,6 +262,8 @@ def _check_models(models: tuple[Any, ...]) -> None:
             )
         if isinstance(model, str) and not is_run(model):
             registry.models.get(ModelName.parse(model).scheme)
+    if shards and all(map(is_run, models)):
+        raise no_shards("reading the scores of runs", "a model for at least one of the scores")
 
 
 VERB = Verb(

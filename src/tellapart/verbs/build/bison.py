@@ -29,7 +29,6 @@ from tellapart.verbs.build import (
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
     from tellapart.corpus.corpus import Corpus
-    from tellapart.mine.build_crew import BuildCrew
     from tellapart.mine.captions import MinedCaptions
     from tellapart.mine.image_pairs import (
         HardestVerified,
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
         NearestImages,
         PairCounts,
     )
+    from tellapart.work.stages import StagedCrew
 
 DIRECTIONS = ("both", "one")
 
@@ -103,10 +103,10 @@ def bison(
     progress: Progress = silent,
 ) -> Benchmark:
     """A caption and two similar images, one of which it describes."""
-    from tellapart.mine.build_crew import build_crew
+    from tellapart.work.stages import staged_crew
 
     options.check()
-    with build_crew(Path(out), options.workers, options.shard, options.gather) as crew:
+    with staged_crew(Path(out), options.workers, options.shard, options.gather) as crew:
         return _built(source_corpus(corpus, out, options), Path(out), options, crew, progress)
 
 
@@ -114,7 +114,7 @@ def _built(
     source: Corpus,
     out: Path,
     options: BisonOptions,
-    crew: BuildCrew | None,
+    crew: StagedCrew | None,
     progress: Progress,
 ) -> Benchmark:
     from tellapart.mine.captions import MinedCaptions

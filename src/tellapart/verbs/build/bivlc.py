@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart.errors import BadInput, UnknownName
-from tellapart.options import Help
+from tellapart.options import Gather, Help, ShardShare, Workers
 from tellapart.types import Progress, silent
 from tellapart.verbs.build import (
     BuildOptions,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark, Card
     from tellapart.corpus.corpus import Corpus
     from tellapart.items import Image, Item
-    from tellapart.makers.candidates import Candidates
+    from tellapart.makers.candidates import Candidates, MakerCrew
     from tellapart.makers.maker import ImageMaker, ImageRequest
     from tellapart.mine.hard_images import HardCaption
 
@@ -68,6 +68,9 @@ class BivlcOptions(BuildOptions):
         int, Help("Have this many simulated people choose in a study (built-in world only).")
     ] = 0
     error: Annotated[float, Help("--people: share of wrong answers.")] = 0.0
+    workers: Workers = ""
+    shard: ShardShare = ""
+    gather: Gather = False
 
     def checked_kinds(self, known: Sequence[str]) -> tuple[str, ...]:
         """The kinds to use (default: all); raises for unknown ones."""
@@ -105,6 +108,10 @@ def _check(options: BivlcOptions) -> None:
         raise BadInput("--auto and --people need a maker", todo="name a maker with --maker")
     if options.candidates < 1:
         raise BadInput(f"candidates: {options.candidates}", allowed="1 or more")
+    if (options.workers or options.shard or options.gather) and not options.maker:
+        from tellapart.work.stages import no_shards
+
+        raise no_shards("drawing edited scenes", "a maker of pictures, named with --maker")
 
 
 def _drawn(
@@ -225,12 +232,21 @@ def _made(
     wanted = [[one.key, one.caption, one.seed] for one in requests]
     job = digest("bivlc", __version__, maker.facts.fingerprint, wanted)
     with resumable_folder(out, job, overwrite=options.overwrite) as partial:
-        made = make_candidates(maker, requests, partial, progress)
+        made = make_candidates(maker, requests, partial, progress, _crew(options))
         benchmark = finish(made, partial)
         shutil.rmtree(partial / REFUSED)
         copied = with_copies(benchmark, partial) if options.copy_images else benchmark
         write_benchmark(copied, partial)
     return load_benchmark(out)
+
+
+def _crew(options: BivlcOptions) -> MakerCrew | None:
+    """Who makes the pictures; None where the command does it itself."""
+    from tellapart.makers.candidates import MakerCrew
+    from tellapart.work.launchers import crew_of
+
+    crew = crew_of(options.workers, options.shard, options.gather)
+    return MakerCrew(crew, options.maker) if crew else None
 
 
 def _generated(

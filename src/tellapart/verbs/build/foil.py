@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tellapart.errors import BadInput
 from tellapart.mine.foil import FoilMethod
+from tellapart.options import Gather, ShardShare, Workers
 from tellapart.types import Progress, silent
 from tellapart.verbs.build import (
     CorpusArgument,
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from tellapart.corpus.corpus import Corpus
     from tellapart.items import Item
     from tellapart.mine.foil.items import FoilItems
+    from tellapart.work.stages import StagedCrew
 
 MEASURES = (
     "T1", "T1-correct", "T1-foil", "T1-AUC", "T2-nouns", "T2-content", "T3", "accuracy",
@@ -35,6 +38,10 @@ MEASURES = (
 class FoilOptions(FoilMethod, FairBuildOptions):
     """Options of the FOIL method, and those of every builder."""
 
+    workers: Workers = ""
+    shard: ShardShare = ""
+    gather: Gather = False
+
 
 def foil(
     corpus: CorpusArgument,
@@ -43,11 +50,25 @@ def foil(
     progress: Progress = silent,
 ) -> Benchmark:
     """Captions with one wrong word: is it right, which word is wrong, what should it be?"""
+    from tellapart.work.stages import staged_crew
+
+    options.check()
+    with staged_crew(Path(out), options.workers, options.shard, options.gather) as crew:
+        return _built(corpus, out, options, crew, progress)
+
+
+def _built(
+    corpus: Path | Corpus,
+    out: Path | str,
+    options: FoilOptions,
+    crew: StagedCrew | None,
+    progress: Progress,
+) -> Benchmark:
     from tellapart.mine.foil.foils import make_foils
     from tellapart.mine.foil.hardest import seeing_captioner
     from tellapart.mine.foil.items import FoilItems, chance, counts, nothing_left
+    from tellapart.work.stages import no_shards
 
-    options.check()
     source = source_corpus(corpus, out, options)
     world = bool(
         source.about.get("world")
@@ -56,7 +77,9 @@ def foil(
     method = options.resolved(
         world=world, filtered=filtered, seeing=None if filtered else seeing_captioner(source)
     )
-    foils = make_foils(source, method, options.seed, progress)
+    if crew is not None and method.parser == "none":
+        raise no_shards("build foil without a parser", "a parser: its parses are cut")
+    foils = make_foils(source, method, options.seed, progress, crew)
     maker = FoilItems(foils, method, options.seed)
     way = _fair if filtered else _hardest
     items, chosen = way(maker, source, options, progress)
@@ -111,7 +134,7 @@ def _fair(
     if not len(fair.places):
         raise nothing_fair(len(candidates))
     items = [maker.item(int(row)) for row in rows[fair.places]]
-    return items, {**maker.card("chosen as plausible as the truth"), **fair.card()}
+    return fair.name_twins(items), {**maker.card("chosen as plausible as the truth"), **fair.card()}
 
 
 def _tables(made: Mapping[str, Any]) -> Iterator[str]:

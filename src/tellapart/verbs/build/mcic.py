@@ -26,13 +26,13 @@ from tellapart.verbs.build import (
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
     from tellapart.corpus.corpus import Corpus
-    from tellapart.mine.build_crew import BuildCrew
     from tellapart.mine.captions import MinedCaptions
     from tellapart.mine.mcic.decoys import DecoyMine
     from tellapart.mine.mcic.items import McicSplit
     from tellapart.mine.mcic.score import ChosenDecoys, Guards
     from tellapart.mine.mcic.tuning import TunedMining, Tuning
     from tellapart.types import Ints32
+    from tellapart.work.stages import StagedCrew
 
 CHOICES = ("auto", *WAYS)
 
@@ -182,10 +182,10 @@ def mcic(
     progress: Progress = silent,
 ) -> Benchmark:
     """An image and five captions, four of them decoys from other images."""
-    from tellapart.mine.build_crew import build_crew
+    from tellapart.work.stages import staged_crew
 
     options.check()
-    with build_crew(Path(out), options.workers, options.shard, options.gather) as crew:
+    with staged_crew(Path(out), options.workers, options.shard, options.gather) as crew:
         return _built(source_corpus(corpus, out, options), Path(out), options, crew, progress)
 
 
@@ -193,7 +193,7 @@ def _built(
     source: Corpus,
     out: Path,
     options: McicOptions,
-    crew: BuildCrew | None,
+    crew: StagedCrew | None,
     progress: Progress,
 ) -> Benchmark:
     from tellapart.benchmark.benchmark import load_benchmark
@@ -245,7 +245,7 @@ def _splits(
     tuned: TunedMining,
     corpus: Corpus,
     options: McicOptions,
-    crew: BuildCrew | None,
+    crew: StagedCrew | None,
     progress: Progress,
 ) -> Iterator[McicSplit]:
     """The items of each split, or of the whole corpus."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart.errors import BadInput, UnknownName
 from tellapart.mine.negatives import NegativesMethod
-from tellapart.options import Help
+from tellapart.options import Gather, Help, ShardShare, Workers
 from tellapart.types import Progress, silent
 from tellapart.verbs.build import (
     CorpusArgument,
@@ -26,7 +26,9 @@ from tellapart.verbs.build import (
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
     from tellapart.corpus.corpus import Corpus
+    from tellapart.items import Item
     from tellapart.mine.negatives.negative import Negative, NegativeSet
+    from tellapart.work.stages import StagedCrew
 
 CANDIDATES = 8
 """How many negatives of each kind are made per caption, to choose a fair part from."""
@@ -57,6 +59,9 @@ class NegativesOptions(NegativesMethod, FairBuildOptions):
         tuple[Path | str, ...],
         Help("Only images listed in a file, one id per line; may be repeated.", repeat=True),
     ] = ()
+    workers: Workers = ""
+    shard: ShardShare = ""
+    gather: Gather = False
 
 
 def negatives(
@@ -66,17 +71,33 @@ def negatives(
     progress: Progress = silent,
 ) -> Benchmark:
     """A caption beside a false one that differs in one detail: seven kinds of hard negative."""
+    from tellapart.work.stages import no_shards, staged_crew
+
+    stages = ("parses", "counts")
+    with staged_crew(Path(out), options.workers, options.shard, options.gather, stages) as crew:
+        if crew is not None and options.by != "rules":
+            raise no_shards(f"what {options.by} writes", "--by rules")
+        return _built(corpus, out, options, crew, progress)
+
+
+def _built(
+    corpus: Path | Corpus,
+    out: Path | str,
+    options: NegativesOptions,
+    crew: StagedCrew | None,
+    progress: Progress,
+) -> Benchmark:
     from tellapart.files import write_parquet
-    from tellapart.mine.negatives.negative import NegativesTask, negative_item, parses_of
+    from tellapart.mine.negatives.negative import NegativesTask, parses_of
 
     source = _part(source_corpus(corpus, out, options), options)
-    seed, limit = options.seed, options.items
     # Texts by a language model cost money, so all are kept; `refine` reduces them to a fair part.
     filtered = not options.unfiltered and options.by == "rules"
-    wanted, most = options, limit
+    wanted, most = options, options.items
     if filtered:
         wanted, most = replace(options, per_caption=max(options.per_caption, CANDIDATES)), None
-    task = NegativesTask(source, parses_of(source, options, progress), wanted, seed, most, progress)
+    parses = parses_of(source, options, progress, crew)
+    task = NegativesTask(source, parses, wanted, options.seed, most, progress, crew)
     if options.by == "rules":
         from tellapart.mine.negatives.rules import make
 
@@ -85,11 +106,7 @@ def negatives(
         from tellapart.mine.negatives.llm import make as make_by_model
 
         result = make_by_model(task)
-    chosen, facts = (_fair if filtered else _all)(result, source, options, progress)
-    items = [
-        negative_item(source, negative, as_written=options.as_written, seed=seed)
-        for negative in chosen
-    ]
+    items, facts = (_fair if filtered else _all)(result, source, options, progress)
     alike = "alike: capital first, lower case, final mark"
     how = {
         "kinds": list(task.kinds),
@@ -141,7 +158,7 @@ def _part(corpus: Corpus, options: NegativesOptions) -> Corpus:
 
 def _all(
     result: NegativeSet, corpus: Corpus, options: NegativesOptions, progress: Progress
-) -> tuple[Sequence[Negative], dict[str, Any]]:
+) -> tuple[list[Item], dict[str, Any]]:
     """As in the papers: all negatives, or a sample."""
     from tellapart.mine.negatives.negative import sample
     from tellapart.mine.verifier import Verifier
@@ -152,12 +169,12 @@ def _all(
         for negative in result.distinct(corpus)
         if verifier.may_differ(negative.image, negative.original, negative.text)
     )
-    return sample(verified, options.items, options.seed), {}
+    return _items(corpus, sample(verified, options.items, options.seed), options), {}
 
 
 def _fair(
     result: NegativeSet, corpus: Corpus, options: NegativesOptions, progress: Progress
-) -> tuple[Sequence[Negative], dict[str, Any]]:
+) -> tuple[list[Item], dict[str, Any]]:
     """Negatives that text alone cannot tell from the truth."""
     from tellapart.attack.fairness import FairRecipe
     from tellapart.mine.fair import PairCandidate, fair_pairs
@@ -185,7 +202,18 @@ def _fair(
     )  # fmt: skip
     if not len(fair.places):
         raise nothing_fair(len(candidates))
-    return [made[place] for place in fair.places.tolist()], fair.card()
+    items = _items(corpus, (made[place] for place in fair.places.tolist()), options)
+    return fair.name_twins(items), fair.card()
+
+
+def _items(corpus: Corpus, negatives: Iterable[Negative], options: NegativesOptions) -> list[Item]:
+    """The items of negatives."""
+    from tellapart.mine.negatives.negative import negative_item
+
+    return [
+        negative_item(corpus, negative, as_written=options.as_written, seed=options.seed)
+        for negative in negatives
+    ]
 
 
 def _text(benchmark: Benchmark) -> str:

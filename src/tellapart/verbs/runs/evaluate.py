@@ -97,7 +97,7 @@ class EvaluateOptions:
 
 
 def evaluate(
-    models: Annotated[str | Sequence[Any], Help("Model strings; see: tellapart list models")],
+    models: Annotated[str | Sequence[Any], Help("Model strings; see: tellapart list models.")],
     on: Annotated[
         Benchmark | Path | str | Sequence[Benchmark | Path | str],
         Help("A benchmark's folder or name; may be repeated.", flag="--on", repeat=True),

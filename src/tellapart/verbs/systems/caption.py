@@ -76,7 +76,7 @@ class WrittenCaptions:
 
 
 def caption(
-    model: Annotated[Any, Help("A captioner's model string: trained:FOLDER, hf:NAME?head=caption")],
+    model: Annotated[Any, Help("A captioner: trained:FOLDER or hf:NAME?head=caption.")],
     on: Annotated[
         Benchmark | Corpus | Path | str,
         Help("A corpus, a benchmark, or a plain folder of pictures.", flag="--on"),

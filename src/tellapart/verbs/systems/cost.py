@@ -12,7 +12,10 @@ from tellapart.types import Progress, silent
 from tellapart.verbs import Verb, open_benchmark, open_corpus
 
 if TYPE_CHECKING:
+    from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.corpus.corpus import Corpus
     from tellapart.measures.cost import TuningCost
+    from tellapart.measures.zero_shot import ClassFolder
 
 
 def cost(
@@ -37,26 +40,39 @@ def cost(
 
     In Python: models, benchmarks and corpora may be objects.
     """
-    from tellapart.benchmark.benchmark import Benchmark, is_benchmark
+    from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.corpus.corpus import Corpus
     from tellapart.measures.cost import tuning_cost
-    from tellapart.measures.zero_shot import read_classes, templates_of
+    from tellapart.measures.zero_shot import ClassFolder, templates_of
     from tellapart.models.names import load
 
     sources = [on] if isinstance(on, str | Path) or not isinstance(on, Sequence) else list(on)
     if not sources:
         raise BadInput("nothing to measure on", allowed="--on BENCH, CORPUS or FOLDER")
     chosen = templates_of(templates)
-    benchmarks, corpora, folders = [], [], []
-    for one in sources:
-        path = Path(one) if isinstance(one, str | Path) else None
-        if isinstance(one, Benchmark) or (path and is_benchmark(path)):
-            benchmarks.append(open_benchmark(one))
-        elif path and _has_classes(path):
-            folders.append((read_classes(path), chosen))
-        else:
-            corpora.append(open_corpus(one))
+    tests = [open_test(one) for one in sources]
     models = [load(one) if isinstance(one, str) else one for one in (before, after)]
-    return tuning_cost(models[0], models[1], benchmarks, corpora, folders, progress)
+    return tuning_cost(
+        models[0],
+        models[1],
+        [one for one in tests if isinstance(one, Benchmark)],
+        [one for one in tests if isinstance(one, Corpus)],
+        [(one, chosen) for one in tests if isinstance(one, ClassFolder)],
+        progress,
+    )
+
+
+def open_test(source: Any) -> Benchmark | Corpus | ClassFolder:
+    """What a cost is measured on, read from its path if it is not loaded yet."""
+    from tellapart.benchmark.benchmark import Benchmark, is_benchmark
+    from tellapart.measures.zero_shot import ClassFolder, read_classes
+
+    if isinstance(source, ClassFolder):
+        return source
+    path = Path(source) if isinstance(source, str | Path) else None
+    if isinstance(source, Benchmark) or (path and is_benchmark(path)):
+        return open_benchmark(source)
+    return read_classes(path) if path and _has_classes(path) else open_corpus(source)
 
 
 def _has_classes(path: Path) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def retrieve(
-    model: Annotated[Any, Help("A model string; see: tellapart list models")],
+    model: Annotated[Any, Help("A model string; see: tellapart list models.")],
     on: Annotated[
         Corpus | Path | str, Help("A corpus: a folder, COCO JSON, CSV, ...", flag="--on")
     ],
@@ -27,11 +27,23 @@ def retrieve(
     from tellapart.files import check_table_name, write_table
     from tellapart.measures.retrieval import rank_corpus
     from tellapart.models.names import load
+    from tellapart.score.job import model_id
+    from tellapart.score.shards import EncodingCrew
+    from tellapart.store.cache import default_folder
+    from tellapart.work.stages import staged_crew
 
     if options.per_query is not None:
         check_table_name(options.per_query)
     corpus = open_corpus(on, options.reading)
-    found = rank_corpus(load(model) if isinstance(model, str) else model, corpus, options, progress)
+    ready = load(model) if isinstance(model, str) else model
+    place = (options.work or default_folder() / "retrieve") / f"{corpus.name}-{model_id(ready)}"
+    with staged_crew(
+        place, options.workers, options.shard, options.gather, earlier=("images",)
+    ) as staged:
+        crew = None
+        if staged is not None:
+            crew = EncodingCrew(staged, model, options.cache_folder, options.cache_gb)
+        found = rank_corpus(ready, corpus, options, progress, crew)
     if options.per_query is not None and found.queries is not None:
         write_table(options.per_query, found.queries)
     return found

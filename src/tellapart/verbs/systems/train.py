@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
     from tellapart.corpus.corpus import Corpus
     from tellapart.image_features.store import FeatureStore
+    from tellapart.measures.zero_shot import ClassFolder
+    from tellapart.pictures import Picture
     from tellapart.training.data import CaptionedImages
     from tellapart.training.trainer import TrainedSystem, TrainingOrder
     from tellapart.training.tuning.pairs import TrainingPairs
@@ -122,6 +124,7 @@ def train(
     sources = [on] if isinstance(on, str | Path) or not isinstance(on, Sequence) else on
     others = (tuple(one) for one in (validation, never, watch, cost))
     given = TrainSources(tuple(sources), *others)
+    _check_options(system, given, options)
     if system == "clip":
         return _tuned(given, Path(out), options, progress)
     return _trained(system, given, Path(out), options, progress)
@@ -138,14 +141,32 @@ class TrainSources:
     cost: tuple[Any, ...]
 
 
+def _check_options(system: str, given: TrainSources, options: TrainOptions) -> None:
+    """Raise on options that would have no effect."""
+    usual = TrainOptions()
+    if system == "clip":
+        names = ("task", "features", "backbone", "start")
+        wrong = [f"--{one}" for one in names if getattr(options, one) != getattr(usual, one)]
+    else:
+        values = {"--from": options.begin, "--watch": given.watch, "--cost": given.cost}
+        wrong = [flag for flag, value in values.items() if value]
+    if wrong:
+        raise BadInput(
+            f"{', '.join(sorted(wrong))} cannot be used to train {system}",
+            allowed="--from, --watch and --cost for clip; --task, --features, --backbone and "
+            "--start for systems on features",
+        )
+
+
 def _tuned(given: TrainSources, out: Path, options: TrainOptions, progress: Progress) -> TunedModel:
     """Fine-tune a dual encoder on pairs."""
     from tellapart.files import write_json
     from tellapart.training.processes import is_first
-    from tellapart.training.splits import known_images, refuse, test_images
+    from tellapart.training.splits import known_images, refuse
     from tellapart.training.tuning.pairs import joined_pairs, open_pairs, split_pairs
     from tellapart.training.tuning.tuner import TuningOrder, tune, tuning_recipe
     from tellapart.verbs.systems.cost import cost as cost_of
+    from tellapart.verbs.systems.cost import open_test
 
     if not options.begin:
         raise BadInput(
@@ -156,6 +177,13 @@ def _tuned(given: TrainSources, out: Path, options: TrainOptions, progress: Prog
     recipe = options.recipe or "coco"
     order = TuningOrder(options.begin, recipe, tuple(options.changes), options.seed, watched)
     tuning_recipe(order)  # report mistakes before reading any data
+    if given.cost and _is_new(options):
+        raise BadInput(
+            "towers start without training, so there is nothing to compare with",
+            allowed="--cost with a model that was trained before",
+            todo="leave out --cost, and use --watch or evaluate",
+        )
+    measured = [*watched, *map(open_test, given.cost)]
     data = joined_pairs([open_pairs(one) for one in given.on])
     if given.validation:
         held = joined_pairs([open_pairs(one) for one in given.validation])
@@ -163,23 +191,39 @@ def _tuned(given: TrainSources, out: Path, options: TrainOptions, progress: Prog
         share = 0.2 if options.held_out is None else options.held_out
         data, held = split_pairs(data, share, options.seed)
     notes: tuple[str, ...] = ()
-    tests = [open_benchmark(one) for one in given.never] + list(watched)
+    tests = [*map(open_benchmark, given.never), *measured]
     if tests or given.validation:
         own, chosen_by = (
             known_images(part.pictures[one] for one in part.images) for part in (data, held)
         )
         notes = refuse(own, chosen_by, "the validation set")
-        for benchmark in tests:
-            images = test_images([benchmark])
-            notes += refuse(own, images, benchmark.name)
-            refuse(chosen_by, images, benchmark.name)
+        for one in tests:
+            images = known_images(_pictures(one))
+            notes += refuse(own, images, one.name)
+            refuse(chosen_by, images, one.name)
     done = tune(order, data, held, out, overwrite=options.overwrite, progress=progress)
-    measured = [*watched, *given.cost]
-    if not measured or not is_first() or options.begin.partition("?")[0] == "towers":
+    if not measured or not is_first() or _is_new(options):
         return replace(done, notes=notes)
     found = cost_of(options.begin, f"trained:{out}", measured, progress=progress)
     write_json(out / "cost.json", found.to_json())
     return replace(done, notes=notes, cost=found)
+
+
+def _is_new(options: TrainOptions) -> bool:
+    """Whether the model starts with random weights, so that no figure before training counts."""
+    return options.begin.partition("?")[0] == "towers"
+
+
+def _pictures(test: Benchmark | Corpus | ClassFolder) -> list[Picture]:
+    """All pictures of a test."""
+    from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.corpus.corpus import Corpus
+
+    if isinstance(test, Benchmark):
+        return [test.picture(one) for one in test.images]
+    if isinstance(test, Corpus):
+        return [test.picture(one) for one in test.images["id"]]
+    return list(test.pictures)
 
 
 def _trained(

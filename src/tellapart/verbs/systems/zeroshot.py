@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def zeroshot(
-    model: Annotated[Any, Help("A model string; see: tellapart list models")],
+    model: Annotated[Any, Help("A model string; see: tellapart list models.")],
     on: Annotated[
         Path | str, Help("A folder with a folder of pictures for each class.", flag="--on")
     ],

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from itertools import accumulate, islice
 from typing import Any
 
 from tellapart import seeds
 from tellapart.items import no_garbage_collection
+from tellapart.mine.negatives import NegativesMethod
 from tellapart.mine.negatives.checks import Original, is_fluent, problem_with
 from tellapart.mine.negatives.claims import facts_of
 from tellapart.mine.negatives.negative import (
@@ -18,6 +21,7 @@ from tellapart.mine.negatives.negative import (
     NegativesTask,
     SourceCaption,
     changed,
+    read_images,
 )
 from tellapart.mine.negatives.rules.attributes import (
     add_attribute,
@@ -28,12 +32,16 @@ from tellapart.mine.negatives.rules.context import (
     CaptionContext,
     WordLists,
     lists_for,
-    read_images,
 )
 from tellapart.mine.negatives.rules.details import attribute_details, object_details
 from tellapart.mine.negatives.rules.objects import add_object, replace_object, swap_object
 from tellapart.mine.negatives.rules.relations import replace_relation
+from tellapart.mine.negatives.rules.shards import CaptionPart, caption_parts, stage_of
+from tellapart.seeds import digest
 from tellapart.text.english import alike
+from tellapart.work.crew import ShardJob
+from tellapart.work.shard import ShardResult
+from tellapart.work.stages import StagedCrew
 
 Rule = Callable[[CaptionContext], Iterator[Edit]]
 RULES: Mapping[str, Rule] = {
@@ -56,6 +64,8 @@ NOTHING = "nothing to change"
 def make(task: NegativesTask, lists: WordLists | None = None) -> NegativeSet:
     """Negatives by rules, with lists given or learned as the task's options say."""
     lists = lists or lists_for(task)
+    if task.crew is not None:
+        return _made_by(task.crew, task, lists)
     result = NegativeSet([], about=lists.about)
     ids = task.corpus.captions["id"].to_list()
     done = 0
@@ -70,6 +80,38 @@ def make(task: NegativesTask, lists: WordLists | None = None) -> NegativeSet:
                 )
             done += len(captions)
             task.progress("negatives", done, len(ids))
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class EditTask:
+    """What workers do: the negatives of some images, by word lists of the whole corpus."""
+
+    method: NegativesMethod
+    seed: int
+    lists: WordLists
+
+    def open(self) -> Callable[[CaptionPart], ShardResult]:
+        """The word lists are there."""
+
+        def edit(part: CaptionPart) -> ShardResult:
+            made = make(NegativesTask(part.corpus, part.parses, self.method, self.seed), self.lists)
+            return ShardResult(json.dumps(made.to_json()).encode())
+
+        return edit
+
+
+def _made_by(crew: StagedCrew, task: NegativesTask, lists: WordLists) -> NegativeSet:
+    """The same by a crew, some images at a time."""
+    own = {field.name: getattr(task.method, field.name) for field in fields(NegativesMethod)}
+    method = NegativesMethod(**{**own, "cache": None, "lists_from": None, "llm": None})
+    result = NegativeSet([], about=lists.about)
+    shards = caption_parts(task.corpus, task.parses)
+    stage = stage_of("negatives", method, asdict(method), task.seed, digest(lists.counts.to_json()))
+    job = ShardJob("negatives", "captions", EditTask(method, task.seed, lists), shards)
+    crew.do(stage, job, task.progress)
+    for shard in shards:
+        result.add_json(json.loads(crew.kept(stage).path(shard.name).read_bytes()))
     return result
 
 

@@ -3,43 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
 from tellapart.corpus.categories import categories_for
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import read_corpus
-from tellapart.items import no_garbage_collection
 from tellapart.mine.negatives.claims import ImageFacts, Shows
 from tellapart.mine.negatives.negative import (
     Change,
     NegativesTask,
     SourceCaption,
     parses_of,
-    rows_by_image,
 )
-from tellapart.mine.negatives.phrases import WORN, Phrase, Reading, Relation, read
+from tellapart.mine.negatives.phrases import WORN, Phrase, Reading, Relation
 from tellapart.mine.negatives.rules.alternatives import Alternatives
+from tellapart.mine.negatives.rules.shards import caption_parts, count, counted_by
 from tellapart.mine.negatives.rules.usage import (
     SILENCE_TELLS,
     Collocations,
     CorpusCounts,
     Nouns,
-    count_image,
 )
-from tellapart.text.parses import CODED, PLACES, Parse, Parses
+from tellapart.text.parses import Parse, Parses
 
 SELDOM_TOGETHER = 0.1
 """Two things are alternatives only if at most this share of the rarer's images has both."""
 AGREED = 2
 """How many captions must say a detail, since one person may be wrong (FOIL's rule of salience)."""
 NONE: frozenset[str] = frozenset()
-ReadCaptions = list[tuple[int, Parse, Reading]]
-"""The captions of an image: each one's row, parse and reading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,44 +188,26 @@ class WordLists:
 def lists_for(task: NegativesTask) -> WordLists:
     """The word lists of the task's own captions, or of the corpus that its method names."""
     if task.method.lists_from is None:
-        return learn(task.corpus, task.parses)
+        return learn(task.corpus, task.parses, task)
     corpus = read_corpus(task.method.lists_from)
     # The task's corpus may list objects of the same images.
     known = task.corpus.images.select("id", known="objects")
     images = corpus.images.join(known, on="id", how="left", maintain_order="left")
     images = images.with_columns(pl.coalesce("objects", "known").alias("objects")).drop("known")
     corpus = replace(corpus, images=images)
-    return learn(corpus, parses_of(corpus, task.method, task.progress))
+    parses = parses_of(corpus, task.method, task.progress, task.crew)
+    return learn(corpus, parses, task)
 
 
-def learn(corpus: Corpus, parses: Parses) -> WordLists:
-    """The word lists of a corpus."""
-    counts = CorpusCounts()
-    with no_garbage_collection():
-        for image, captions in read_images(corpus, parses):
-            count_image(counts, [caption[1:] for caption in captions], corpus.objects(image))
+def learn(corpus: Corpus, parses: Parses, task: NegativesTask | None = None) -> WordLists:
+    """The word lists of a corpus; the crew of a task may count its words."""
+    if task is not None and task.crew is not None:
+        counts = counted_by(task.crew, caption_parts(corpus, parses), task.method, task.progress)
+    else:
+        counts = count(corpus, parses)
     sorts = {
         word: name.supercategory
         for name in categories_for(corpus).names
         for word in (name.word, name.category)
     }
     return WordLists.of(corpus.name, counts, sorts)
-
-
-def read_images(corpus: Corpus, parses: Parses) -> Iterator[tuple[str, ReadCaptions]]:
-    """Each image with its captions read, in the order of the images' first captions."""
-    rows = rows_by_image(corpus)
-    ordered = iter(_in_order(parses, [row for several in rows.values() for row in several]))
-    for image, several in rows.items():
-        parsed = zip(several, ordered, strict=False)
-        yield image, [(row, parse, read(parse)) for row, parse in parsed]
-
-
-def _in_order(parses: Parses, rows: list[int]) -> Parses:
-    """The parses of some texts in another order: views are made fastest in sequence."""
-    columns, order = parses.columns, np.array(rows, np.int64)
-    lengths = np.diff(columns.starts)[order]
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    moved = np.arange(starts[-1]) + np.repeat(columns.starts[order] - starts[:-1], lengths)
-    named = {name: getattr(columns, name)[moved] for name in (*PLACES, *CODED)}
-    return Parses([parses.texts[row] for row in rows], replace(columns, starts=starts, **named))

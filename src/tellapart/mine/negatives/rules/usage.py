@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 from tellapart.mine.negatives.phrases import (
     ING_NOUNS,
@@ -93,6 +94,24 @@ class CorpusCounts:
     """(kernel, kernel) with `of` between"""
     joined: Counter[WordPair] = field(default_factory=Counter)
     """(noun, noun) with `and` between"""
+
+    def to_json(self) -> dict[str, Any]:
+        """Each counter as a list of keys and numbers, in order of the keys."""
+        own = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {
+            name: sorted(value.items()) if isinstance(value, Counter) else value
+            for name, value in own.items()
+        }
+
+    def add_json(self, part: Mapping[str, Any]) -> None:
+        """Add the counts of other captions."""
+        for name, value in part.items():
+            known = getattr(self, name)
+            if not isinstance(known, Counter):
+                setattr(self, name, known + value)
+                continue
+            for key, number in value:
+                known[tuple(key) if isinstance(key, list) else key] += number
 
 
 def form_of(phrase: Phrase) -> str:
