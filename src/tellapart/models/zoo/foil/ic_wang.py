@@ -60,7 +60,7 @@ class OneWay(RecurrentCaptioner):
         """All steps of captions, in groups of similar length; outputs for padding are ignored."""
         order, longest = lengths.argsort(stable=True), vectors.shape[1]
         lots = []
-        for rows in order.split(max(LOT, -(-len(order) // LOTS))):
+        for rows in torch.split(order, max(LOT, -(-len(order) // LOTS))):
             most = int(lengths[rows[-1]])
             read, _ = self.text(vectors[rows, :most])
             beside = seen[0][rows, None].expand(-1, most, -1)
