@@ -63,11 +63,16 @@ QUICK_EPOCHS = 8
 """Of ConvNet+BoW, whose epoch has few steps."""
 
 
+def spelled(number: int) -> str:
+    """A word of its own for each number; letters only, because digits are read as a second word."""
+    return "w" + "".join(chr(ord("a") + int(digit)) for digit in str(number))
+
+
 def made_up(folder: Path) -> tuple[Corpus, FeatureStore]:
     """A corpus of random captions as long as COCO's, and random features."""
     draw = rng(0, "benchmark", "train")
     captions = [
-        {"id": f"{i}-{k}", "image": str(i), "text": " ".join(f"w{w % WORDS}" for w in words)}
+        {"id": f"{i}-{k}", "image": str(i), "text": " ".join(spelled(w % WORDS) for w in words)}
         for i in range(IMAGES)
         for k in range(5)
         for words in [draw.zipf(1.2, size=int(draw.integers(8, 16)))]

@@ -1,13 +1,14 @@
 """MCIC's systems on real photographs, from the data to Tables 3, 4 and 5, with the package's verbs.
 
 Items are built by the paper's method from COCO captions of training images, a thirtieth of the
-paper's training set; `--flickr` adds Flickr8k's training images. Systems are tested on items of
-other COCO images, built by the paper's method and in fair sets. Needs the data at
-TELLAPART_REAL_DATA. Finished parts are not repeated, so an interrupted campaign resumes; the last
-lines are the tables.
+paper's training set; `--flickr` adds Flickr8k's training images, `--fair` fair sets of the same
+images. The best weights are chosen on items of 300 further images, built apart, because decoys of
+one build are true captions of its other images. Systems are tested on items of other COCO images,
+built by the paper's method and in fair sets. Needs the data at TELLAPART_REAL_DATA. Finished parts
+are not repeated, so an interrupted campaign resumes; the last lines are the tables.
 
-    python -P soak/mcic_systems.py OUT [--data BISON_OUT] [--seeds 3] [--flickr] [--commands]
-                                       [--parts table-3,table-4,table-5] [--width 256]
+    python -P soak/mcic_systems.py OUT [--data BISON_OUT] [--seeds 3] [--flickr] [--fair]
+                                       [--parts table-3,table-4,table-5] [--width 256] [--commands]
 
 `--data` is the output of soak/bison_systems.py with corpora and features; without it they are made
 in OUT.
@@ -42,22 +43,28 @@ class McicCampaign:
     out: Path
     flickr: bool = False
     width: str = "256"
+    fair: bool = False
 
     def _made(self, name: str, *words: object) -> Command:
         return Command(tuple(map(str, words)), self.out / name)
+
+    @property
+    def learned(self) -> dict[str, tuple[Path, str]]:
+        """The items to learn from: each benchmark's corpus and the way in which it is built."""
+        corpora = {"learn": self.source / "coco-train"}
+        if self.flickr:
+            corpora["flickr"] = self.source / "flickr-train"
+        ways = WAYS if self.fair else WAYS[:1]
+        return {f"{name}-{way}": (corpora[name], way) for way in ways for name in corpora}
 
     def items(self) -> Iterator[Command]:
         """Training and test items, in the paper's way and in fair sets."""
         source, out = self.source, self.out
         apart = ("--without", source / "coco-train", "--without", source / "coco-dev")
         yield self._made("coco-test", "corpus", out / "coco-test", source / "coco", *apart)
-        parts = (source / "coco-train", source / "coco-dev")
-        yield self._made("coco-learn", "corpus", out / "coco-learn", *parts)
-        learned = {"learn-paper": out / "coco-learn"}
-        if self.flickr:
-            learned["flickr-paper"] = source / "flickr-train"
-        for name, corpus in learned.items():
-            yield self._made(name, "build", "mcic", corpus, out / name, "--options", "paper")
+        built = [(name, *self.learned[name]) for name in self.learned]
+        for name, corpus, way in [*built, ("dev-paper", source / "coco-dev", "paper")]:
+            yield self._made(name, "build", "mcic", corpus, out / name, "--options", way)
         for way in WAYS:
             name = f"test-{way}"
             words = ("build", "mcic", out / "coco-test", out / name, "--options", way)
@@ -66,21 +73,20 @@ class McicCampaign:
     def trained(self, name: str, system: str, seed: int, *changes: str) -> Iterator[Command]:
         """Train a system and put it through both tests; the first also with other images."""
         out = self.out
-        on = ["--on", out / "learn-paper"]
-        on += ["--on", out / "flickr-paper"] if self.flickr else []
+        on = [word for one in self.learned for word in ("--on", out / one)]
         words = [
-            "train", system, *on, "--features", self.source / "features", "--never",
-            out / "test-paper", "--recipe", "small", "--seed", seed,
+            "train", system, *on, "--features", self.source / "features",
+            "--validation", out / "dev-paper", "--never", out / "test-paper",
+            "--recipe", "small", "--seed", seed,
         ]  # fmt: skip
         for change in changes:
             words += ["--set", change]
         yield self._made(name, *words, "--out", out / name)
-        seen = {f"{name}-{way}": (way, "") for way in WAYS}
-        if BLIND not in changes:
-            seen[f"{name}-paper-shuffled"] = "paper", "?images=shuffled"
-        for run, (way, images) in seen.items():
-            words = ["evaluate", f"trained:{out / name}{images}", "--on", out / f"test-{way}"]
-            yield self._made(f"runs/{run}", *words, "--out", out / "runs" / run)
+        models = [f"trained:{out / name}"]
+        models += [] if BLIND in changes else [f"{models[0]}?images=shuffled"]
+        tests = [word for way in WAYS for word in ("--on", out / f"test-{way}")]
+        runs = f"runs/{name}"
+        yield self._made(runs, "evaluate", *models, *tests, "--out", out / runs)
         if system == "vec2seq-ffnn" and BLIND not in changes:
             written = f"captions/{name}.json"
             yield self._made(
@@ -114,7 +120,7 @@ class McicCampaign:
             words += ["--captions", file]
         if written:
             words += ["--references", self.out / "coco-test"]
-            words += ["--words-from", self.out / "coco-learn"]
+            words += ["--words-from", self.source / "coco-train"]
         return Command(tuple(map(str, words)), self.out / "tables.txt", printed=True)
 
 
@@ -127,13 +133,16 @@ def main() -> None:
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--width", default="256", help="of the systems of tables 3 and 5")
     parser.add_argument("--flickr", action="store_true")
+    parser.add_argument("--fair", action="store_true", help="learn from fair sets, too")
     parser.add_argument("--commands", action="store_true", help="print them and run none")
     given = parser.parse_args()
     source = os.environ.get("TELLAPART_REAL_DATA")
     if not source:
         sys.exit("TELLAPART_REAL_DATA does not name the data")
     given.out.mkdir(parents=True, exist_ok=True)
-    campaign = McicCampaign(given.data or given.out, given.out, given.flickr, given.width)
+    campaign = McicCampaign(
+        given.data or given.out, given.out, given.flickr, given.width, given.fair
+    )
     commands = [] if given.data else list(data(Path(source), given.out, "efficientnet-lite0"))
     commands += campaign.items()
     for part in given.parts.split(","):

@@ -100,6 +100,19 @@ def test_a_trained_system_says_what_it_learned_from_and_is_held_out_by_image(sma
     assert "54 items" in str(done)
 
 
+def test_a_held_out_image_whose_captions_are_decoys_in_training_is_pointed_out(small, tmp_path):
+    apart = tuple(one for one in small.bench.items if one.images[0] in small.data.ids[:6])
+    told = train("ffnn", small.bench, tmp_path / "held", options=options(small))
+    assert "are decoys in training" in told.notes[0] and "--validation" in told.notes[0]
+    own = {text for item in apart for i, j in item.true for text in [item.captions[j]]}
+    rest = [one for one in small.bench.items if not own & set(one.captions)]
+    assert apart and rest
+    benches = [replace(small.bench, items=items) for items in (rest, apart)]
+    told = train("ffnn", benches[0], tmp_path / "out", validation=[benches[1]],
+                 options=options(small, "batch=2"))  # fmt: skip
+    assert not any("decoys" in note for note in told.notes)
+
+
 def test_images_of_a_test_and_corpora_are_refused(small, tmp_path):
     with pytest.raises(BadInput, match="training images are also in"):
         train("ffnn", small.bench, tmp_path / "a", never=[small.bench], options=options(small))

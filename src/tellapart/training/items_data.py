@@ -167,6 +167,25 @@ def gather_items(benchmarks: Sequence[Benchmark], stores: Sequence[FeatureStore]
     )  # fmt: skip
 
 
+def seen_as_decoys(data: CaptionedImages, held: CaptionedImages) -> tuple[str, ...]:
+    """A line if captions that are true of held-out images are decoys in training.
+
+    A system may then learn that they are always false, so that a better fit lowers the accuracy by
+    which the best weights are chosen. Items of other images have no captions in common with them.
+    """
+    if not isinstance(data, AskedImages) or not isinstance(held, AskedImages):
+        return ()
+    false = {text for text, right in zip(data.texts, data.right.tolist(), strict=True) if not right}
+    own = set(held.own_texts)
+    shared = len(own & false)
+    if 2 * shared < len(own):
+        return ()
+    return (
+        f"{shared:,} of {len(own):,} captions of the held-out images are decoys in training, which "
+        "lowers accuracy on them; build items of other images apart and name them: --validation",
+    )
+
+
 def _slot(item: Item, image: int, caption: int) -> Slot | None:
     """The foil word of a caption, if it has one and is not true of the image."""
     slot, pair = item.slot, word_pair(item)

@@ -231,6 +231,7 @@ def _trained(
 ) -> TrainedSystem:
     """Train a system on features."""
     from tellapart import registry
+    from tellapart.training.items_data import seen_as_decoys
     from tellapart.training.splits import hold_out, images_of, refuse, test_images
     from tellapart.training.trainer import TrainingOrder, train_system
 
@@ -246,7 +247,7 @@ def _trained(
     else:
         held = others
     own, chosen_by = images_of(data), images_of(held)
-    notes = refuse(own, chosen_by, "the validation set")
+    notes = seen_as_decoys(data, held) + refuse(own, chosen_by, "the validation set")
     for benchmark in map(open_benchmark, given.never):
         tests = test_images([benchmark])
         notes += refuse(own, tests, benchmark.name)

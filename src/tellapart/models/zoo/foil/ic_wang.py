@@ -16,6 +16,9 @@ from tellapart.text.vocabulary import END, Vocabulary
 
 TOGETHER = 1024
 """How many changed captions are scored at a time."""
+LOT, LOTS = 40, 2
+"""Captions are read in at most this many groups, with at least this many each; one group for all
+would be a third padding."""
 UNOPPOSED = 1.0
 """The margin of a caption whose words are all the captioner's own proposals."""
 
@@ -54,11 +57,16 @@ class OneWay(RecurrentCaptioner):
         return state[:, 0], tuple(one[0] for one in (*first, *second))
 
     def unroll(self, vectors: Tensor, lengths: Tensor, seen: Tensors) -> Tensor:
-        """All steps in one call; the outputs for padding are ignored."""
-        read, _ = self.text(vectors)
-        beside = seen[0][:, None].expand(-1, vectors.shape[1], -1)
-        states: Tensor = self.multimodal(torch.cat([read, beside], dim=2))[0]
-        return states
+        """All steps of captions, in groups of similar length; outputs for padding are ignored."""
+        order, longest = lengths.argsort(stable=True), vectors.shape[1]
+        lots = []
+        for rows in torch.split(order, max(LOT, -(-len(order) // LOTS))):
+            most = int(lengths[rows[-1]])
+            read, _ = self.text(vectors[rows, :most])
+            beside = seen[0][rows, None].expand(-1, most, -1)
+            states, _ = self.multimodal(torch.cat([read, beside], dim=2))
+            lots.append(nn.functional.pad(states, (0, 0, 0, longest - most)))
+        return torch.cat(lots)[order.argsort()]
 
 
 class ICWang(RecurrentCaptioner):
