@@ -35,11 +35,11 @@ bench: $(VENV)/.dev        ## speed, side by side with peers where there are any
 	$(PIP) -e ".[bench]"
 	for script in benchmarks/*.py; do $(BIN)/python -P $$script || exit 1; done
 
-soak: $(VENV)/.dev         ## what is too long for every day: tests in full size, studies under faults (hours)
+soak: $(VENV)/.dev         ## what is too long for every day: tests in full size, studies and long commands under faults (hours)
 	$(PIP) -e ".[soak]"
 	$(BIN)/python -m pytest -m campaign
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -m hypothesis
-	for script in analyses fairness faults schema attack fuzz self_critical; do $(BIN)/python -P soak/$$script.py || exit 1; done
+	for script in analyses fairness faults interruptions schema attack fuzz self_critical; do $(BIN)/python -P soak/$$script.py || exit 1; done
 
 mutants: $(VENV)/.dev      ## would the tests notice? small changes of the code, each against its tests (hours)
 	$(PIP) -e ".[soak]"

@@ -59,9 +59,11 @@ def items(page: Page, report: Path) -> None:
     page.wait_for_timeout(500)
     save(page.screenshot(), "report")
     for name, (benchmark, kind) in ITEMS.items():
-        address = f"{report.as_uri()}#gallery?benchmark={benchmark}&outcome=w&model=storybook"
+        address = f"{report.as_uri()}#gallery?benchmark={benchmark}&outcome=wrong&model=storybook"
         page.goto("about:blank")
         page.goto(f"{address}&kind={kind}" if kind else address)
+        # The page ignores values that it does not know; the pictures would then show any item.
+        assert page.locator("select[name=outcome]").input_value() == "wrong"
         card = page.locator(".card:visible").first
         card.scroll_into_view_if_needed()
         page.wait_for_timeout(300)

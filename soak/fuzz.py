@@ -26,7 +26,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-EIGHT = "coco,flickr,csv,jsonl,parquet,mcic,bison,scores"
+READERS = (
+    "coco,flickr,csv,jsonl,parquet,mcic,bison,scores,results,layout,settings,participants,address,"
+    "features,regions,boxes,system,checkpoint,pairs"
+)
 AFRESH = 0.4
 """The share of inputs that are made from a whole file again."""
 
@@ -48,7 +51,7 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("--readers", default=EIGHT)
+    parser.add_argument("--readers", default=READERS)
     parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kept", help="folder for failing inputs (default: a temporary one)")

@@ -17,12 +17,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from soak.readers import Target
+from soak.target import Target
 
 from tellapart.errors import TellapartError
 
 SECONDS = 2.0
-"""What an input may take; past five times as long it is broken off."""
+"""Processor time for an input; past five times as much it is broken off."""
+
+PATIENCE = 60
+"""How many times as long it may take by the clock, on a machine with other work."""
 
 MEGABYTES = 500
 """How much memory an input may add to what the process had before."""
@@ -62,13 +65,12 @@ class Judge:
         path = self.folder / name
         path.write_bytes(data[1:])
         memory, written = _memory_before(), _stderr_size()
-        signal.signal(signal.SIGALRM, _hang)
-        signal.setitimer(signal.ITIMER_REAL, 5 * SECONDS)
+        _limit(5 * SECONDS, PATIENCE * SECONDS)
         begin, busy = time.perf_counter(), time.process_time()
         outcome, wrong = self._outcome(path, skip_bad)
         took, busy = time.perf_counter() - begin, time.process_time() - busy
         added = _peak() - memory
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        _limit(0, 0)
         # On a machine that others use as well, only time that was worked counts as slow.
         if not wrong and min(took, busy) > SECONDS:
             wrong = f"slow: {took:.1f} s"
@@ -150,6 +152,14 @@ def _peak() -> float:
 def _stderr_size() -> int:
     """How much was written to stderr, where that is a file."""
     return os.fstat(2).st_size
+
+
+def _limit(busy: float, took: float) -> None:
+    """Break off after so many seconds of processor time or by the clock; 0 for never."""
+    signal.signal(signal.SIGPROF, _hang)
+    signal.signal(signal.SIGALRM, _hang)
+    signal.setitimer(signal.ITIMER_PROF, busy)
+    signal.setitimer(signal.ITIMER_REAL, took)
 
 
 def _hang(*_: object) -> None:

@@ -4,78 +4,30 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from soak.mutations import (
-    Mutation,
-    Rng,
-    mutate_bytes,
-    mutate_json,
-    mutate_jsonl,
-    mutate_lines,
-    mutate_packed,
-    mutate_parquet,
-    pick,
-    splice,
-)
+import yaml
+from soak.target import Read, Target
+from soak.training_readers import training_targets
 
 from soak import excerpts
 from tellapart.benchmark.benchmark import load_benchmark
 from tellapart.benchmark.published.options import GetOptions
+from tellapart.corpus.corpus import make_corpus
 from tellapart.corpus.reader import ReadOptions, read_corpus
-from tellapart.files import suffix
+from tellapart.measures.captions.judge import judge_captions
+from tellapart.measures.options import CaptionOptions
+from tellapart.score.run import Run, RunCard, answers_frame, scores_frame
+from tellapart.study.participants import read_participant_ids
+from tellapart.text.caption_metrics.metric import Material, metric_of
 from tellapart.verbs.benchmarks.get import get
+from tellapart.verbs.build.trohn import TrohnOptions, read_settings
 from tellapart.verbs.runs.import_ import import_scores
-
-BY_ENDING: dict[str, Mutation] = {
-    "json": mutate_json, "jsonl": mutate_jsonl, "parquet": mutate_parquet,
-}  # fmt: skip
-"""The mutations that know a form; those of lines are for all other endings."""
-
-Read = Callable[[Path, bool], object]
-"""Reads the file at a path, without the bad rows if so asked, as a user's command does."""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A reader: its whole files by name, and how one of them is read.
-
-    All files lie in one folder, and one at a time is replaced by a mutated one. An input is a
-    byte that picks the file and whether bad rows are skipped, and then the file's bytes.
-    """
-
-    name: str
-    files: Mapping[str, bytes]
-    read: Read
-    surroundings: Mapping[str, bytes] = field(default_factory=dict)
-
-    def seeds(self) -> list[bytes]:
-        """The whole files as inputs, once with bad rows skipped and once without."""
-        inputs = range(2 * len(self.files))
-        return [bytes([k]) + self.files[self.picked(bytes([k]))[0]] for k in inputs]
-
-    def picked(self, data: bytes) -> tuple[str, bool]:
-        """The name of the file that an input replaces, and whether bad rows are skipped."""
-        number = data[0] if data else 0
-        return list(self.files)[number // 2 % len(self.files)], bool(number % 2)
-
-    def mutate(self, data: bytes, rng: Rng) -> bytes:
-        """Another input for the same file."""
-        head, body = data[:1] or b"\0", data[1:]
-        name = self.picked(head)[0]
-        if rng.random() < 0.3:
-            head = bytes([head[0] ^ 1])
-        if rng.random() < 0.05:
-            return head + splice(body, pick(rng, list(self.files.values())), rng)
-        inner = BY_ENDING.get(suffix(Path(name)), mutate_lines)
-        change = inner if rng.random() < 0.7 else mutate_bytes
-        if name.endswith(".gz"):
-            return head + mutate_packed(body, change, rng)
-        return head + change(body, rng)
+from tellapart.views.library import sheets_of
+from tellapart.views.query import Query, selected
 
 
 def _json(value: Any) -> bytes:
@@ -134,7 +86,10 @@ def _scores(benchmarks: Path) -> Read:
 def targets(work: Path) -> dict[str, Target]:
     """All readers by name; `work` is a folder in which they may put what they need."""
     benchmarks = _built(work / "benchmarks")
-    made = [*_corpora(work), *_published(), _folder_of_benchmark(benchmarks), _tables(benchmarks)]
+    made = [
+        *_corpora(work), *_published(), _folder_of_benchmark(benchmarks), _tables(benchmarks),
+        *_settings(), _results(), _addresses(benchmarks), *training_targets(work / "training"),
+    ]  # fmt: skip
     return {target.name: target for target in made}
 
 
@@ -249,3 +204,83 @@ def _tables(benchmarks: Path) -> Target:
         "predictions.json.gz": _gz(predictions),
         "long.parquet": excerpts.parquet(pl.DataFrame(long)),
     }, _scores(benchmarks))  # fmt: skip
+
+
+def _settings() -> list[Target]:
+    """What people write by hand: layouts of tables, settings of builders, lists of people."""
+    layout = {
+        "images": ["image"], "captions": ["a", "b"], "true": "right", "counts_from": 1,
+        "kind": "{kind}", "kinds": {"swap": "swap-object"}, "where": {"split": "test"},
+        "id": "{@file}-{@number}", "notes": ["split"], "licence": "MIT",
+    }  # fmt: skip
+    rows = [
+        {"image": f"{k}.jpg", "a": "A dog.", "b": "A cat.", "right": 1, "kind": "swap",
+         "split": "test"}
+        for k in range(3)
+    ]  # fmt: skip
+
+    def table(path: Path, skip_bad: bool) -> object:
+        options = GetOptions(layout=path.parent / "layout.yaml", skip_bad=skip_bad, overwrite=True)
+        return get("table", [path.parent / "rows.jsonl"], path.parent.parent / "out", options)
+
+    def settings(path: Path, _skip_bad: bool) -> object:
+        return read_settings(path.stem, TrohnOptions(settings=path))
+
+    def people(path: Path, _skip_bad: bool) -> object:
+        return read_participant_ids(path)
+
+    ids = [f"{k}" * 24 for k in range(3)]
+    return [
+        Target("layout", {
+            "layout.yaml": yaml.safe_dump(layout).encode(), "rows.jsonl": excerpts.lines(rows),
+        }, table),
+        Target("settings", {
+            "trohn-text.yaml": b"validation: 0.1\n", "trohn-img.yaml": b"maker: 'world:'\n",
+        }, settings),
+        Target("participants", {
+            "a.txt": "\n".join(ids).encode(), "a.csv": "\n".join(["Participant id", *ids]).encode(),
+        }, people),
+    ]  # fmt: skip
+
+
+def _results() -> Target:
+    """What captioners wrote, judged against what people wrote."""
+    corpus = make_corpus(
+        "people", Path(), [{"id": str(k), "uri": f"{k}.jpg"} for k in range(3)],
+        [{"id": f"{k}-{n}", "image": str(k), "text": text}
+         for k in range(3) for n, text in enumerate(excerpts.CAPTIONS)],
+    )  # fmt: skip
+    rows = [{"image_id": k, "caption": excerpts.CAPTIONS[k]} for k in range(3)]
+
+    options = CaptionOptions(metrics=("BLEU-4",), resamples=20)
+    material = Material([excerpts.CAPTIONS[0]], [list(excerpts.CAPTIONS)])
+    metric_of("BLEU-4").marks(material)  # compiled now, and not while an input is judged
+
+    def read(path: Path, skip_bad: bool) -> object:
+        return str(judge_captions(path, corpus, replace(options, skip_bad=skip_bad)))
+
+    return Target("results", {
+        "a.json": _json(rows), "a.json.gz": _gz(_json(rows)), "a.jsonl": excerpts.lines(rows),
+        "a.csv": pl.DataFrame(rows).write_csv().encode(),
+    }, read)  # fmt: skip
+
+
+def _addresses(benchmarks: Path) -> Target:
+    """Addresses of the view, each asked of a run."""
+    benchmark = load_benchmark(benchmarks / "bivlc")
+    grid = [[0.75, 0.25], [0.25, 0.5]]
+    cells = [(one.id, i, j, "", grid[i][j]) for one in benchmark.items
+             for i in range(2) for j in range(2)]  # fmt: skip
+    card = RunCard("one", "scorer", benchmark.name, benchmark.sha256)
+    (sheet,) = sheets_of([Run(card, benchmark, scores_frame(cells), answers_frame([]))], [])
+    facts = [f"fact.{name}={fact.names[0]}&" for name, fact in sheet.facts.items()]
+    asked = (
+        "items?sheet=bivlc&a=one&ao=rw", "items?q=a+%22red+dog%22&in=changed&sort=wrong",
+        f"items?{''.join(facts)}starred=1&noted=1", "compare?a=one&sort=margin",
+    )  # fmt: skip
+
+    def read(path: Path, _skip_bad: bool) -> object:
+        address = path.read_bytes().decode("utf-8", "replace")
+        return selected(Query.at(address), sheet)
+
+    return Target("address", {f"{k}.address": one.encode() for k, one in enumerate(asked)}, read)

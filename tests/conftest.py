@@ -25,7 +25,7 @@ for library in ("OMP", "OPENBLAS", "MKL"):
 
 # The same examples each time, however slow the machine: random failures would say nothing.
 # HYPOTHESIS_PROFILE=explore draws others, many more (`make soak`).
-hypothesis.settings.register_profile("suite", deadline=None, derandomize=True, max_examples=50)
+hypothesis.settings.register_profile("suite", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=1_000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 

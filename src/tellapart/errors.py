@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -100,13 +101,16 @@ class PartDone(TellapartError):
 
 NO_ROOM = ("no space left on device", "disk quota exceeded", "database or disk is full")
 """Messages of libraries that report a full disk with error types of their own."""
+CUT_SHORT = re.compile(r"\d+ requested and \d+ written")
+"""What NumPy says when an array does not fit on the disk, without the system's number."""
 
 
 def disk_is_full(error: BaseException) -> bool:
     """Whether an error of the system or of a library means that the disk is full."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return True
-    return any(words in str(error).lower() for words in NO_ROOM)
+    said = str(error)
+    return any(words in said.lower() for words in NO_ROOM) or bool(CUT_SHORT.fullmatch(said))
 
 
 class UnknownName(TellapartError):

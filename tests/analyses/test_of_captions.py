@@ -69,6 +69,17 @@ def test_scores_rise_with_references_and_are_whole_with_all(corpus, tmp_path):
         ta.analyse("references", path)
 
 
+def test_a_score_that_prints_as_zero_is_not_compared_with_itself(corpus, tmp_path):
+    path = results(tmp_path / "mine.json", {f"i{k}.jpg": "a cat is dog" for k in range(40)})
+    metrics = ("BLEU-1", "BLEU-4")  # single words are shared, four in a row never
+    options = ta.ReferenceOptions(references=corpus, metrics=metrics, used=(1, 4), repeats=2)
+    found = ta.analyse("references", path, options)
+    assert found.sentences[0] == (
+        "mine: BLEU-4 is 0.00 with all references, so fewer cannot be compared."
+    )
+    assert set(found.table("references")["metric"]) == {"BLEU-1"}
+
+
 @pytest.fixture(scope="module")
 def per_image(tmp_path_factory):
     bench = foil_bench(300)

@@ -173,6 +173,9 @@ def test_what_benchmarks_consist_of_and_what_was_dropped():
     assert sum(one["items"] for one in parts) == 200
     counts = ta.analyse("composition", before).figure.panels[0].rows
     assert [row["label"] for row in counts] == ["items", "images", "captions"], "not a single bar"
+    parts = ta.analyse("composition", [before, replace(after, card=before.card)])
+    assert len(set(parts.table("composition")["benchmark"])) == 2, "parts of one name differ"
+    assert len({row["series"] for row in parts.figure.panels[0].rows}) == 2
     gone = ta.analyse("dropped", [before, after])
     rows = {row["kind"]: row for row in gone.table("dropped").iter_rows(named=True)}
     assert rows["vehicle"]["dropped"] == 0 and rows["animal"]["low"] > 0.5

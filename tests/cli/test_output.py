@@ -70,7 +70,10 @@ class WriterError(Exception):
 FULL = "No space left on device"
 
 
-@pytest.mark.parametrize("error", [OSError(28, FULL), WriterError(f"{FULL} (os error 28)")])
+@pytest.mark.parametrize(
+    "error",
+    [OSError(28, FULL), WriterError(f"{FULL} (os error 28)"), OSError("9 requested and 4 written")],
+)
 def test_a_full_disk_is_named_with_what_was_to_be_written(error, tmp_path):
     for whole in (whole_file, whole_folder):
         with pytest.raises(DiskFull) as caught, whole(tmp_path / "out"):

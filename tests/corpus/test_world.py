@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tellapart as ta
@@ -133,7 +133,6 @@ def test_the_world_is_as_large_as_promised():
     assert set(EDITS) == set(KINDS)
 
 
-@settings(max_examples=80)
 @given(
     relation=st.sampled_from(sorted(RELATIONS)),
     a=st.tuples(st.floats(0.06, 0.4), st.floats(0.06, 0.4)),
@@ -162,7 +161,6 @@ mentions = st.builds(
 )
 
 
-@settings(max_examples=150)
 @given(
     named=st.lists(mentions, min_size=1, max_size=3, unique_by=lambda m: m.category),
     relation=st.none() | st.sampled_from(sorted(RELATIONS)),

@@ -6,6 +6,7 @@ import base64
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 
 from tellapart import TellapartError
@@ -259,3 +260,126 @@ def test_models_of_timm_and_transformers_give_maps(corpus, tmp_path):
         assert whole.shape == (2, 16) and maps.shape == (2, 4, 4, 16)
     with pytest.raises(TellapartError, match="cannot load the model 'no_such_thing'"):
         backbone_of("timm:no_such_thing")
+
+
+def changed_store(store, folder, card=(), index=None):
+    """A copy of a store with some values of its card, or its index, changed."""
+    folder.mkdir()
+    for file in store.folder.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    told = json.loads((folder / "features.json").read_text())
+    for path, value in card:
+        *outer, name = path.split(".")
+        part = told
+        for one in outer:
+            part = part[one]
+        part[name] = value
+    (folder / "features.json").write_text(json.dumps(told))
+    if index is not None:
+        index(store.index).write_parquet(folder / "index.parquet")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [("images", "11"), ("images", -1), ("regions", None), ("space", []), ("skipped", 3),
+     ("space.whole_width", 1.5), ("space.most_regions", 2**62), ("space.backbone", "\ud800")],
+)  # fmt: skip
+def test_a_card_with_values_of_other_types_is_said(store, tmp_path, path, value):
+    with pytest.raises(BadInput, match=r"features\.json"):
+        load_store(changed_store(store, tmp_path / "copy", [(path, value)]))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [pl.col("first").cast(pl.String), pl.col("first") + 10**12, pl.col("first") - 1,
+     pl.lit(-1, pl.Int32).alias("regions"), pl.lit(None, pl.String).alias("sha256")],
+    ids=str,
+)  # fmt: skip
+def test_an_index_that_names_what_is_not_there_is_said(store, tmp_path, column):
+    folder = changed_store(store, tmp_path / "copy", index=lambda index: index.with_columns(column))
+    with pytest.raises(BadInput, match=r"index\.parquet (has columns|names regions)"):
+        load_store(folder)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        (1, "0", "size is 0"),
+        (3, "-2", "num_boxes is -2"),
+        (5, "!", "damaged"),
+        (0, "\x00", "no features for 1 images"),
+    ],
+)
+def test_a_row_of_regions_that_cannot_be_is_said(corpus, tmp_path, column, value, said):
+    path = write_form("tsv", made_regions(corpus), tmp_path)
+    first, *others = path.read_text().splitlines()
+    cells = first.split("\t")
+    cells[column] = value
+    path.write_text("\n".join(["\t".join(cells), *others]))
+    with pytest.raises(BadInput, match=said):
+        import_regions(corpus, path, tmp_path / "out")
+
+
+def test_text_that_is_no_table_of_regions_is_said(corpus, tmp_path):
+    (tmp_path / "a.tsv").write_bytes(b"1\t\xff\n")
+    with pytest.raises(BadInput, match="not a table of region features"):
+        import_regions(corpus, tmp_path / "a.tsv", tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    "array", [np.array(1.0), np.empty((2, 0)), np.array(["a"]), np.array([[1j]])], ids=str
+)
+def test_arrays_that_are_no_regions_are_said(corpus, tmp_path, array):
+    (tmp_path / "files").mkdir()
+    np.savez(tmp_path / "files" / "1.npz", feat=array)
+    with pytest.raises(BadInput, match=r"1\.npz is not a complete array"):
+        import_regions(corpus, tmp_path / "files", tmp_path / "out")
+
+
+@pytest.mark.filterwarnings("default")
+def test_arrays_whose_header_python_2_wrote_are_read(corpus, tmp_path):
+    (tmp_path / "files").mkdir()
+    for image, own in made_regions(corpus).items():
+        shape = ", ".join(f"{size}L" for size in own.shape)
+        head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({shape}), }}\n".encode()
+        data = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + own.tobytes()
+        (tmp_path / "files" / f"{int(image)}.npy").write_bytes(data)
+    found = import_regions(corpus, tmp_path / "files", tmp_path / "out")
+    assert len(found) == len(corpus)
+
+
+def test_archives_and_hdf5_that_are_damaged_are_said(corpus, tmp_path):
+    for name, reason in (("1.npz", "complete array"), ("1.npy", "complete array"),
+                         ("1.h5", "complete HDF5")):  # fmt: skip
+        folder = tmp_path / name.replace(".", "-")
+        folder.mkdir()
+        (folder / name).write_bytes(b"PK\x03\x04 and no more")
+        source = folder / name if name.endswith("h5") else folder
+        if name.endswith("h5"):
+            pytest.importorskip("h5py", reason="h5py is not installed")
+        with pytest.raises(BadInput, match=reason):
+            import_regions(corpus, source, tmp_path / "out")
+
+
+def test_regions_beyond_half_precision_are_said(corpus, tmp_path):
+    rows = {image: own * 1e6 for image, own in made_regions(corpus).items()}
+    with pytest.raises(BadInput, match=r"at most 65,504"):
+        import_regions(corpus, write_form("tsv", rows, tmp_path), tmp_path / "out")
+
+
+@pytest.mark.parametrize("box", [[0, 0, 1e9, 1], [float("nan"), 0, 1, 1], [True, 0, 1, 1]])
+def test_boxes_that_are_nowhere_are_said(tmp_path, box):
+    (tmp_path / "boxes.json").write_text(json.dumps({"1": {"objects": [{"box": box}]}}))
+    with pytest.raises(BadInput, match="has the box"):
+        read_boxes(tmp_path / "boxes.json")
+
+
+def test_a_box_beside_the_picture_is_its_nearest_edge(corpus, tmp_path):
+    image = corpus.images["id"][0]
+    (tmp_path / "boxes.json").write_text(
+        json.dumps({image: {"objects": [{"box": [-5, -5, 1, 1]}, {"box": [0, 0, 0.01, 0.01]}]}})
+    )
+    options = FeatureOptions(backbone="pixels", cells=2, boxes=tmp_path / "boxes.json")
+    outside, corner = features(corpus, tmp_path / "out", options).take([0]).regions[0, :2]
+    np.testing.assert_array_equal(outside, corner)

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import benchmark_of, choices_of, grid_item, run_of
 
@@ -177,7 +177,6 @@ SHAPES = [
 ]
 
 
-@settings(max_examples=60)
 @given(
     shape=st.sampled_from(SHAPES),
     values=st.lists(st.integers(0, 2), min_size=6, max_size=6),
@@ -194,7 +193,6 @@ def test_fast_measures_agree_with_the_slow_definition(shape, values, rule):
     assert row.value == pytest.approx(slow_expectation(grid, item, joint.asks, rule))
 
 
-@settings(max_examples=30)
 @given(values=st.lists(st.integers(0, 3), min_size=5, max_size=5), order=st.permutations(range(5)))
 def test_permuting_the_captions_changes_no_score(values, order):
     plain = grid_item("x", 1, 5, {(0, 2)})

@@ -194,11 +194,12 @@ def test_too_little_memory_for_a_shard_is_told_with_what_is_enough(
 def test_lists_that_do_not_fit_are_given_back(table, words, tmp_path, monkeypatch):
     ta.neighbours(table, tmp_path / "whole", ta.NeighbourOptions(vectors=str(words)))
     monkeypatch.setattr(disk_index, "LISTS_BYTES", 1 << 15)
+    monkeypatch.setattr(disk_index, "PAGES", 64)
     left: list[int] = []
     let_go, number = disk_index.DiskSearch._let_lists_go, count()
 
     def watched(self):
-        looked = next(number) % 500 == 0
+        looked = next(number) % 100 == 0
         before = resident(self.folder) if looked else 1
         let_go(self)
         assert before > 0

@@ -9,7 +9,7 @@ from itertools import combinations, product
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.mine.test_mcic import (
     ANIMALS,
@@ -191,7 +191,6 @@ signs = st.lists(st.sampled_from([-1.0, 1.0, 2.0]), min_size=4, max_size=4)
 caption = st.tuples(st.sampled_from("vwxyz"), text, signs)
 
 
-@settings(max_examples=40)
 @given(st.lists(caption, min_size=3, max_size=14), st.sampled_from([0.1, 0.9]))
 def test_the_graph_joins_what_the_obvious_version_joins(given_rows, doubt):
     rows, vectors = [(i, t) for i, t, _ in given_rows], [v for _, _, v in given_rows]

@@ -12,7 +12,7 @@ from itertools import permutations, product
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import tellapart as ta
@@ -191,7 +191,6 @@ EQUAL_TO_THE_LIMIT = [("x", "a a a a dog", [-1.0] * 4), ("y", "a a dog a a", [-1
 """Their BLEU is 0.5, but for the last digit of a sum of logarithms."""
 
 
-@settings(max_examples=60)
 @example(EQUAL_TO_THE_LIMIT, 0.0, 3, NO_GUARDS)
 @given(
     st.lists(caption, min_size=2, max_size=14),
@@ -261,7 +260,6 @@ def slow_ranks(rows, near, place_of):
     return float(np.mean(means))
 
 
-@settings(max_examples=40)
 @given(
     st.lists(caption, min_size=4, max_size=14), st.integers(1, 6), st.sampled_from([0.0, 0.3, 1.0])
 )

@@ -312,6 +312,38 @@ def test_captions_that_are_not_fluent_are_not_used():
     assert not is_fluent("A close up of of a cat.") and not is_fluent("A dog sitting on the")
 
 
+def test_captions_with_a_wrong_article_or_number_are_not_fluent():
+    for fluent in ("An old man in an urban area.", "A man and an SUV.", "A women's room, two men."):
+        assert is_fluent(fluent), fluent
+    for wrong in ("People in a urban area.", "An man sitting.", "A man and a women.", "Two woman."):
+        assert not is_fluent(wrong), wrong
+
+
+def test_the_posture_of_several_is_left_alone(lists):
+    one = edits("replace-relation", lists, ["A cat sitting on a bench next to a wall."])
+    several = edits("replace-relation", lists, ["Cats sitting on a bench next to a wall."])
+    assert "standing" in one
+    assert not any(base_of(new) for new in several)
+
+
+def test_the_colour_of_what_has_another_colour_inside_is_left_alone(lists):
+    colours = Counter(
+        {(colour, thing): 9 for colour in ("white", "blue") for thing in ("cake", "sink", "vase")}
+    )
+    counts = replace(lists.counts, attributes=lists.counts.attributes + colours)
+    known = WordLists.of("coloured", counts, {})
+    assert edits("replace-attribute", known, ["A white vase on a bench."])
+    for thing in ("cake", "sink"):
+        assert not edits("replace-attribute", known, [f"A white {thing} on a bench."]), thing
+
+
+def test_who_changes_roles_is_named_by_two_captions(lists):
+    own = "A man in a red shirt standing next to a woman."
+    assert edits("swap-object", lists, [own])
+    assert edits("swap-object", lists, [own, "a man and a woman", "two people"])
+    assert not edits("swap-object", lists, [own, "a man standing there", "two people"])
+
+
 def test_what_one_of_several_people_wears_is_left_alone(lists):
     captions = ["A man in a red shirt holding a bat."]
     assert "blue" in edits("replace-attribute", lists, captions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tellapart.errors import BadInput, TellapartError, UnknownName
@@ -43,7 +43,6 @@ small = st.lists(st.lists(st.integers(-2, 2), min_size=3, max_size=3), min_size=
 
 
 @given(small, st.integers(1, 6), st.integers(1, 5), st.integers(1, 4))
-@settings(max_examples=80)
 def test_exact_search_is_the_obvious_one_ties_included(rows, k, images, texts):
     vectors = np.array(rows, np.float32)
     exclude = (np.arange(len(rows)) % images, np.arange(len(rows)) // texts)

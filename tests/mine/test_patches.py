@@ -10,7 +10,7 @@ from tellapart.corpus.categories import coco_categories
 from tellapart.mine.photos.geometry import area, grown, overlap
 from tellapart.mine.photos.names import object_names
 from tellapart.mine.photos.pairs import Photo, added, counted
-from tellapart.mine.photos.patches import detail_of, free_patches, patch_like
+from tellapart.mine.photos.patches import detail_of, free_patches, patch_like, plainest_patch
 
 NAMES = object_names(coco_categories())
 DOG = (0.1, 0.4, 0.2, 0.3)
@@ -85,6 +85,31 @@ def test_places_without_any_thing_come_first():
         patch = patch_like((0.0, 0.0, 0.2, 0.3), [], rest, EVEN, lot)
         assert patch is not None
         assert all(overlap(grown(patch), box) == 0 for _, box in rest)
+
+
+def half_plain() -> np.ndarray:
+    """Detail everywhere but on the right."""
+    detail = np.ones((40, 40))
+    detail[:, 26:] = 0
+    return detail
+
+
+def test_the_plainest_place_is_found():
+    patch = plainest_patch(DOG, [], [], half_plain())
+    assert patch is not None and grown(patch)[0] >= 26 / 40
+    assert plainest_patch((0.0, 0.0, 0.9, 0.9), [], [], half_plain()) is None
+
+
+def test_beside_peoples_captions_the_patch_is_where_nothing_can_be_named():
+    own = ["A dog on grass.", "A dog and grass.", "Green grass with a bin in the sun."]
+    for captions, plain in ((own, True), (["A dog and a cat.", "A cat."], False)):
+        boxes = [("dog", DOG), ("cat", (0.1, 0.0, 0.3, 0.3))]
+        (pair,) = [
+            one
+            for one in added(Photo("7", captions, boxes, NAMES, half_plain), 0, set())
+            if one.about == ("dog",)
+        ]
+        assert (grown(pair.edits[0].erase[0])[0] >= 26 / 40) == plain
 
 
 def test_lots_draw_among_patches_that_are_alike():

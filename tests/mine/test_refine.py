@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import benchmark_of, grid_item
 from typer.testing import CliRunner
@@ -107,7 +107,6 @@ def slow_cell(gap: float, bins: int) -> int:
     st.sampled_from([2, 4, 10]),
     st.integers(0, 3),
 )
-@settings(max_examples=60)
 def test_cells_are_made_equal_to_their_opposites(rows, bins, seed):
     kind = np.array([row[0] for row in rows])
     gaps = np.array([[row[1] for row in rows], [row[2] for row in rows]]) / 8

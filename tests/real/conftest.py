@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.benchmark.published.options import GetOptions
 from tellapart.corpus.corpus import Corpus
+from tellapart.corpus.reader import ReadOptions, read_corpus
+from tellapart.verbs.benchmarks.get import get
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +25,29 @@ def real_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"TELLAPART_REAL_DATA names {named}, which is not a folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def val2014(real_data: Path) -> Corpus:
+    """COCO's val2014 with its objects, and its pictures as far as they are there."""
+    coco = real_data / "coco"
+    reading = ReadOptions(images=coco / "images", objects=coco / "objects_val2014.json.gz")
+    return read_corpus(coco / "captions_val2014.json.gz", reading)
+
+
+@pytest.fixture(scope="session")
+def sugarcrepe(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    """All of SugarCrepe, without its pictures."""
+    out = tmp_path_factory.mktemp("sugarcrepe") / "sugarcrepe"
+    return get("sugarcrepe", real_data / "sugarcrepe", out)
+
+
+@pytest.fixture(scope="session")
+def coco_bison(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    """All of COCO-BISON, with its pictures as far as they are there."""
+    file = real_data / "bison" / "bison_annotations.cocoval2014.json.gz"
+    options = GetOptions(images=real_data / "coco" / "images")
+    return get("bison", file, tmp_path_factory.mktemp("bison") / "bison", options)
 
 
 def first_images(whole: Corpus, number: int) -> Corpus:

@@ -12,7 +12,6 @@ from tellapart.audits.findings import Finding, foil_rules, overlap, structure
 from tellapart.audits.guesses import guessable
 from tellapart.audits.options import AuditOptions
 from tellapart.benchmark.published.options import GetOptions
-from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.verbs.benchmarks.audit import audit
 from tellapart.verbs.benchmarks.get import get
 
@@ -34,18 +33,6 @@ def findings(request: pytest.FixtureRequest) -> Look:
         return {one.name: one for one in found}
 
     return look
-
-
-@pytest.fixture(scope="module")
-def coco(real_data):
-    options = ReadOptions(objects=real_data / "coco/objects_val2014.json.gz")
-    return read_corpus(real_data / "coco/captions_val2014.json.gz", options)
-
-
-@pytest.fixture(scope="module")
-def sugarcrepe(real_data, tmp_path_factory):
-    files = sorted((real_data / "sugarcrepe").glob("*.json"))
-    return get("sugarcrepe", files, tmp_path_factory.mktemp("audit") / "sugarcrepe")
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +78,8 @@ def test_pitfall_9_sugarcrepe_has_six_duplicates(sugarcrepe_audit):
     assert sugarcrepe_audit.finding("duplicates").count == 6
 
 
-def test_pitfalls_7_and_8_mcic_is_sorted_and_has_true_decoys(mcic, coco, findings):
-    found = findings(mcic, overlap_with=coco)
+def test_pitfalls_7_and_8_mcic_is_sorted_and_has_true_decoys(mcic, val2014, findings):
+    found = findings(mcic, overlap_with=val2014)
     in_order = found["sorted options"]
     assert in_order.count == in_order.of == 9_999
     shares = [round(100 * found[f"caption place {k}"].count / 9_999, 1) for k in range(5)]
@@ -109,35 +96,32 @@ def test_pitfall_7_the_importer_takes_the_order_away(real_data, findings, tmp_pa
     assert max(found[f"caption place {k}"].count for k in range(5)) < 2_150
 
 
-def test_foil_breaks_its_own_rules(real_data, coco, findings, tmp_path):
+def test_foil_breaks_its_own_rules(real_data, val2014, findings, tmp_path):
     file = real_data / "foil/valse_foil_it.json"
     foil = get("foil", [file], tmp_path / "foil", GetOptions(keep_all=True))
-    found = findings(foil, corpus=coco)
+    found = findings(foil, corpus=val2014)
     assert (found["target in one caption"].count, len(foil)) == (96, 1_000)
     assert found["foil is shown"].count == 116
     assert found["unverified"].count == 57
 
 
-def test_bison_says_nothing_without_the_images(real_data, coco, tmp_path):
-    file = real_data / "bison/bison_annotations.cocoval2014.json.gz"
-    options = GetOptions(images=real_data / "coco/images")
-    bison = get("bison", [file], tmp_path / "bison", options)
-    found = audit(bison, overlap_with=coco, options=QUICK)
+def test_bison_says_nothing_without_the_images(coco_bison, val2014):
+    found = audit(coco_bison, overlap_with=val2014, options=QUICK)
     assert not [guess for guess in found.guesses if guess.sees == "caption"]
     assert found.finding("overlap by id").count == 38_680
     assert found.guess("the smaller file").estimate.n == 734
     assert abs(found.guess("the image at place 0").estimate.value - 0.5) < 0.01
-    assert guessable(bison).of("accuracy").estimate.value == 0.5
+    assert guessable(coco_bison).of("accuracy").estimate.value == 0.5
 
 
 @pytest.mark.campaign
 @pytest.mark.parametrize(("name", "least"), [("foil", 0.86), ("sugarcrepe", 0.83), ("mcic", 0.63)])
 def test_attackers_find_what_published_captions_give_away(
-    name, least, real_data, sugarcrepe, mcic, coco, tmp_path
+    name, least, real_data, sugarcrepe, mcic, val2014, tmp_path
 ):
     if name == "foil":
         found = get("foil", [real_data / "foil/valse_foil_it.json"], tmp_path / "foil")
     else:
         found = {"sugarcrepe": sugarcrepe, "mcic": mcic}[name]
-    attack = attack_benchmark(found, CaptionSource.of_corpus(coco), Attackers(resamples=50))
+    attack = attack_benchmark(found, CaptionSource.of_corpus(val2014), Attackers(resamples=50))
     assert attack is not None and attack.overall.value >= least

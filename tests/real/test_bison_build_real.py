@@ -10,7 +10,6 @@ import pytest
 from tests.real.conftest import first_images
 
 from tellapart import seeds
-from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.files import read_json
 from tellapart.mine.captions import MinedCaptions
 from tellapart.mine.image_pairs import NearestImages
@@ -22,14 +21,8 @@ from tellapart.verbs.build.bison import BisonOptions, bison
 
 
 @pytest.fixture(scope="module")
-def coco(real_data):
-    images = ReadOptions(images=real_data / "coco/images")
-    return read_corpus(real_data / "coco/captions_val2014.json.gz", images)
-
-
-@pytest.fixture(scope="module")
-def captions(coco):
-    return MinedCaptions.of(coco)
+def captions(val2014):
+    return MinedCaptions.of(val2014)
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +50,9 @@ def glove():
     [(10_000, 950, 1_070), pytest.param(40_504, 7_000, 7_600, marks=pytest.mark.campaign)],
 )
 def test_the_nearest_image_is_often_a_published_partner(
-    coco, published, glove, images, least, most
+    val2014, published, glove, images, least, most
 ):
-    part = first_images(coco, images)
+    part = first_images(val2014, images)
     captions = MinedCaptions.of(part)
     partners = {}
     for target, decoy, _ in published:
@@ -92,15 +85,15 @@ def test_the_caption_that_tells_most_is_often_the_one_that_people_picked(caption
     assert np.mean(picked) > 0.33  # by chance 0.2
 
 
-def test_items_of_real_captions_are_true_of_their_target(coco, glove, tmp_path):
+def test_items_of_real_captions_are_true_of_their_target(val2014, glove, tmp_path):
     own = BisonOptions(vectors=str(glove), parser="none", items=500)
-    made = bison(first_images(coco, 8_000), tmp_path / "bison", own)
+    made = bison(first_images(val2014, 8_000), tmp_path / "bison", own)
     assert len(made.items) == 500 and not made.card.verified
     for item in made.items:
         ((place, _),) = item.true
         target, decoy = item.images[place], item.images[1 - place]
-        assert item.captions[0] in coco.texts_by_image[target]
-        assert item.captions[0] not in coco.texts_by_image[decoy]
+        assert item.captions[0] in val2014.texts_by_image[target]
+        assert item.captions[0] not in val2014.texts_by_image[decoy]
         assert float(item.origin.notes["telling"]) >= own.least_telling
     places = [min(item.true)[0] for item in made.items]
     assert 200 < sum(places) < 300

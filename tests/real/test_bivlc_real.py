@@ -63,11 +63,10 @@ def test_sugarcrepe_of_the_same_models(real_data, tmp_path, model):
     assert round(100 * measure(run).rows[0].value, 2) == SUGARCREPE[model]
 
 
-def test_a_row_that_the_published_sugarcrepe_does_not_have_is_named(real_data, tmp_path):
+def test_a_row_that_sugarcrepe_does_not_have_is_named(real_data, sugarcrepe, tmp_path):
     table = real_data / "bivlc" / "SUGARCREPE_CORRECT_CLIP_COCO.csv.gz"
-    bench = ta.get("sugarcrepe", real_data / "sugarcrepe", tmp_path / "sc")
     with pytest.raises(BadInput, match="A West 32nd sign under a Korea Way") as caught:
-        ta.import_scores(bench, table, name="x", out=tmp_path / "x")
+        ta.import_scores(sugarcrepe, table, name="x", out=tmp_path / "x")
     assert "row 6709" in caught.value.where
-    run = ta.import_scores(bench, table, name="x", out=tmp_path / "x", skip_bad=True)
+    run = ta.import_scores(sugarcrepe, table, name="x", out=tmp_path / "x", skip_bad=True)
     assert run.size == 7_511 and run.card.notes["skipped_rows"] == 1

@@ -14,7 +14,6 @@ from tellapart.measures.captions.judgements import read_judgements
 from tellapart.measures.options import NATIVE, CaptionOptions
 from tellapart.text.caption_metrics.meteor import METEOR
 from tellapart.text.caption_metrics.metric import Material, metric_of
-from tellapart.verbs.benchmarks.get import get
 from tellapart.verbs.captions import captions
 from tellapart.verbs.runs.measure import measure
 
@@ -23,17 +22,12 @@ UPDOWN, SOFT = "updown_karpathy_test", "soft_attention_karpathy_test"
 
 
 @pytest.fixture(scope="module")
-def coco(real_data):
-    return read_corpus(real_data / "coco/captions_val2014.json.gz")
-
-
-@pytest.fixture(scope="module")
 def systems(real_data):
     return [real_data / f"captioners/{name}.json" for name in (UPDOWN, SOFT)]
 
 
-def test_two_captioners_score_as_published_and_are_told_apart(systems, coco):
-    found = captions(systems, coco, CaptionOptions(**QUICK))
+def test_two_captioners_score_as_published_and_are_told_apart(systems, val2014):
+    found = captions(systems, val2014, CaptionOptions(**QUICK))
     assert [row.metric for row in found.scores[::2]] == list(NATIVE)
     assert 105 < 100 * found.value(UPDOWN, "CIDEr-D") < 115
     assert 34 < 100 * found.value(UPDOWN, "BLEU-4") < 37
@@ -44,21 +38,21 @@ def test_two_captioners_score_as_published_and_are_told_apart(systems, coco):
     assert found.per_image.height == 10_000 and not found.per_image.null_count().sum_horizontal()[0]
 
 
-def test_bleu_with_one_reference_is_that_of_bison_figure_4(systems, coco):
+def test_bleu_with_one_reference_is_that_of_bison_figure_4(systems, val2014):
     """Hu et al. 2019, section 3: 34.58 with five references, 10.69 with one."""
     options = CaptionOptions(metrics=("BLEU-4",), references_used=(1,), repeats=3, **QUICK)
-    found = captions(systems[0], coco, options)
+    found = captions(systems[0], val2014, options)
     assert 100 * found.fewer[0].value == pytest.approx(10.69, abs=0.5)
     assert 100 * found.scores[0].value == pytest.approx(34.58, abs=0.6)
 
 
 @needs_java
 @pytest.mark.campaign
-def test_meteor_equals_pycocoevalcap_on_the_same_tokens(systems, coco):
+def test_meteor_equals_pycocoevalcap_on_the_same_tokens(systems, val2014):
     from pycocoevalcap.meteor.meteor import Meteor as TheirMeteor
 
     rows = json.loads(systems[0].read_text())[:400]
-    texts = coco.texts_by_image
+    texts = val2014.texts_by_image
     material = Material(
         [row["caption"] for row in rows], [texts[str(row["image_id"])] for row in rows]
     )
@@ -78,11 +72,9 @@ def test_meteor_equals_pycocoevalcap_on_the_same_tokens(systems, coco):
 @pytest.mark.parametrize(
     ("items", "off"), [(6_000, 2.0), pytest.param(54_253, 0.6, marks=pytest.mark.campaign)]
 )
-def test_captioning_scores_as_bison_predictors(real_data, tmp_path, items, off):
+def test_captioning_scores_as_bison_predictors(real_data, coco_bison, tmp_path, items, off):
     """Hu et al. 2019, section 5.1: 70.78 for CIDEr; for BLEU-4 see docs/captions.md."""
-    file = real_data / "bison/bison_annotations.cocoval2014.json.gz"
-    whole = get("bison", [file], tmp_path / "whole")
-    bison = ta.subset(whole, tmp_path / "bison", ta.SubsetOptions(limit=items))
+    bison = ta.subset(coco_bison, tmp_path / "bison", ta.SubsetOptions(limit=items))
     corpus = real_data / "coco/captions_val2014.json.gz"
     names = ("CIDEr-D@{}", "BLEU-4@{}", "BLEU-4@{}?elsewhere=3")
     models = [f"reference:{name.format(corpus)}" for name in names]

@@ -17,7 +17,6 @@ from tests.real.conftest import first_images
 from tellapart.audits.findings import foil_rules
 from tellapart.corpus.categories import coco_categories
 from tellapart.corpus.corpus import Corpus
-from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.errors import TellapartError
 from tellapart.mine.foil.foils import Foils, make_foils
 from tellapart.text.spacy_pipeline import find_pipeline
@@ -27,13 +26,6 @@ from tellapart.verbs.build.foil import foil as build
 LEAST = 790
 """Of the 1,000 real pairs so many must come out of the paper's plain rules."""
 Real = list[tuple[str, str, str]]
-
-
-@pytest.fixture(scope="module")
-def val2014(real_data: Path) -> Corpus:
-    coco = real_data / "coco"
-    reading = ReadOptions(objects=coco / "objects_val2014.json.gz")
-    return read_corpus(coco / "captions_val2014.json.gz", reading)
 
 
 @pytest.fixture(scope="module")

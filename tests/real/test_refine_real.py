@@ -12,11 +12,10 @@ from tellapart.verbs.benchmarks.refine import TABLE, RefineOptions, refine
 
 
 @pytest.fixture(scope="module")
-def told(real_data, tmp_path_factory) -> tuple[Refinement, pl.DataFrame]:
-    folder = tmp_path_factory.mktemp("sugarcrepe")
-    whole = ta.get("sugarcrepe", sorted((real_data / "sugarcrepe").glob("*.json")), folder / "all")
+def told(sugarcrepe, tmp_path_factory) -> tuple[Refinement, pl.DataFrame]:
+    folder = tmp_path_factory.mktemp("refined")
     options = RefineOptions(plausibility="blind", grammar="blind?order=2", keep=1, bins=10)
-    made = refine(whole, folder / "refined", options)
+    made = refine(sugarcrepe, folder / "refined", options)
     assert len(ta.load_benchmark(folder / "refined").items) == made.kept
     assert isinstance(made.report, Refinement)
     return made.report, pl.read_parquet(folder / "refined" / TABLE)

@@ -15,7 +15,7 @@ ZERO = dict.fromkeys(("lost", "doubled", "over", "stuck", "unfinished"), 0)
 SMALL = argparse.Namespace(people=8, items=60, kills=1, seed=1)
 FAULTS = [
     ("kills", "sqlite"),
-    ("kills", "postgresql"),
+    pytest.param("kills", "postgresql", marks=pytest.mark.campaign),
     ("away", "postgresql"),
     ("disk", "sqlite"),
 ]

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from soak.judge import Judge
 from soak.mutations import pick
-from soak.readers import Target, targets
+from soak.readers import targets
+from soak.target import Target
 
 from tellapart import seeds
 from tellapart.errors import TellapartError
@@ -18,7 +19,8 @@ from tellapart.errors import TellapartError
 READERS = (
     "coco", "flickr", "csv", "jsonl", "parquet", "native", "folder", "mcic", "bison", "foil",
     "sugarcrepe", "valse", "aro", "winoground", "crepe", "eqben", "naturalbench", "bivlc",
-    "benchmark", "scores",
+    "benchmark", "scores", "layout", "settings", "participants", "results", "address", "features",
+    "regions", "boxes", "system", "checkpoint", "pairs",
 )  # fmt: skip
 INPUTS = 50
 

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tellapart.errors import BadInput
@@ -55,7 +55,6 @@ TABLE = st.integers(2, 4).flatmap(
 )
 
 
-@settings(max_examples=60)
 @given(TABLE, st.randoms(use_true_random=False))
 def test_alpha_equals_the_count_of_pairs_also_where_ratings_are_missing(ratings, random):
     ratings = [[-1 if random.random() < 0.2 else r for r in row] for row in ratings]
@@ -67,7 +66,6 @@ def test_alpha_equals_the_count_of_pairs_also_where_ratings_are_missing(ratings,
         assert value_of(krippendorff_alpha, ratings) == pytest.approx(slow_alpha(ratings))
 
 
-@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=2, max_size=15))
 def test_cohen_equals_its_definition(ratings):
     if len({r for row in ratings for r in row}) < 2:

@@ -78,6 +78,7 @@ def test_other_units_of_a_fact_change_its_effect_alike(fit):
     ("right", "facts", "told"),
     [
         (np.ones(30), np.ones((30, 1)), "every answer is right"),
+        (np.full(30, 0.5), np.ones((30, 1)), "every answer is worth the same"),
         (np.arange(30) % 2, np.ones((30, 2)), "the same for all rows"),
     ],
 )

@@ -67,6 +67,25 @@ def test_a_trainer_finds_the_columns_members_and_features_it_expects(written):
     assert "license: " in (written / "README.md").read_text()
 
 
+@pytest.mark.parametrize("text", ["", "[]", '{"about": 3}', "\x00", '{"about": '])
+def test_what_stands_beside_a_table_is_read_with_care(tmp_path, text):
+    (tmp_path / "a.csv").write_text("filepath,title\na.jpg,A dog.\n")
+    (tmp_path / "pairs.json").write_text(text)
+    with pytest.raises(BadInput, match=r"pairs\.json"):
+        open_pairs(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("facts", ["[]", "{", "3"])
+def test_facts_of_a_sample_that_are_none_are_said(tmp_path, facts):
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        for name, data in (("0.jpg", b"x"), ("0.txt", b"A dog."), ("0.json", facts.encode())):
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    with pytest.raises(BadInput, match="the sample 0"):
+        open_pairs(tmp_path / "a.tar")
+
+
 def test_datasets_reads_the_pictures_and_both_splits(written, tmp_path):
     datasets = pytest.importorskip("datasets", reason="datasets is not installed")
     found = datasets.load_dataset(str(written), cache_dir=str(tmp_path))

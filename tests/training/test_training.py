@@ -279,11 +279,26 @@ def test_a_trained_folder_whose_files_do_not_fit_is_said(small, tmp_path):
     (out / "weights.safetensors").write_bytes(weights[:-9])
     with pytest.raises(BadInput, match="not a complete file of weights"):
         load(f"trained:{out}")
-    (out / "system.json").write_text("{}")
-    with pytest.raises(BadInput, match="not the card of a trained system"):
+    (out / "weights.safetensors").write_bytes(weights)
+    card = json.loads((out / "system.json").read_text())
+    for wrong, said in (({"joint": None}, "joint is None"), ({"joint": 2**40}, "joint is 109"),
+                        ({"joints": 8}, "no setting of the system called 'joints'")):  # fmt: skip
+        told = card | {"settings": card["settings"] | wrong}
+        (out / "system.json").write_text(json.dumps(told))
+        with pytest.raises(TellapartError, match=said):
+            load(f"trained:{out}")
+    for told in ({}, [], card | {"system": None}, card | {"settings": []}, card | {"space": 3}):
+        (out / "system.json").write_text(json.dumps(told))
+        with pytest.raises(BadInput, match="not the card of a trained system"):
+            load(f"trained:{out}")
+    (out / "system.json").write_text(json.dumps(card))
+    for told in ({"words": 3}, {"words": ["\ud800"]}):
+        (out / "vocabulary.json").write_text(json.dumps(told))
+        with pytest.raises(BadInput, match="not a vocabulary"):
+            load(f"trained:{out}")
+    (out / "system.json").unlink()
+    with pytest.raises(BadInput, match=r"it has no system\.json"):
         load(f"trained:{out}")
-    with pytest.raises(BadInput, match=r"no file system.json"):
-        load(f"trained:{tmp_path}")
 
 
 def test_training_goes_on_from_another_training(small, tmp_path):

@@ -110,6 +110,18 @@ def test_a_node_dies_in_the_middle_of_features_and_they_are_the_same(
     assert nodes.killed and files_in(tmp_path / "out") == files_in(tmp_path / "alone")
 
 
+def test_a_node_dies_in_the_middle_of_neighbours_and_they_are_the_same(
+    nodes, small, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("tellapart.mine.caption_rows.SHARD", 16)
+    options = ta.NeighbourOptions(k=3)
+    ta.neighbours(small / "world", tmp_path / "alone", options)
+    thread = nodes.killing(some(tmp_path, ".out.*/work/near/*.npz"))
+    ta.neighbours(small / "world", tmp_path / "out", replace(options, workers=nodes.workers))
+    thread.join()
+    assert nodes.killed and files_in(tmp_path / "out") == files_in(tmp_path / "alone")
+
+
 @pytest.mark.parametrize("what", ["bison", "mcic"])
 def test_a_node_dies_in_the_middle_of_mining_and_the_benchmark_is_the_same(
     nodes, small, tmp_path, monkeypatch, what

@@ -19,16 +19,19 @@ from tests.work.test_shards import ROOT, files_in
 import tellapart as ta
 from tellapart.benchmark.benchmark import load_benchmark, write_benchmark
 from tellapart.corpus.corpus import save_corpus
-from tellapart.errors import PartDone
+from tellapart.errors import BadInput, PartDone
 from tellapart.items import Grid, Item, Origin
 
-LETTERS = "python:tests.work.text_scorer:letters"
+LETTERS = "python:tests.work.text_scorer:Letters"
 KILLED = Path(__file__).parent / "killed_share.py"
 SMALL = {
-    "tellapart.text.parse.PART": 8,
-    "tellapart.mine.negatives.rules.shards.IMAGES": 4,
+    "tellapart.text.parse.PART": 64,
+    "tellapart.mine.negatives.rules.shards.IMAGES": 16,
     "tellapart.makers.candidates.BATCHES": 1,
     "tellapart.score.shards.BATCHES": 2,
+    "tellapart.image_features.extract.BLOCK": 4,
+    "tellapart.mine.mcic.decoys.BLOCK": 16,
+    "tellapart.mine.caption_rows.SHARD": 16,
 }
 """Sizes of shards in these tests."""
 
@@ -123,29 +126,91 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
 
 
-@pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("make", [negatives, foil, pictures, scores, embeddings])
-def test_the_same_bytes_by_workers_and_by_shares_of_which_one_was_killed(
-    written, drawn, tmp_path, monkeypatch, make
-):
-    case = make(written, drawn)
-    for name in ("alone", "workers", "shares"):
-        (tmp_path / name).mkdir()
-    monkeypatch.setenv("TELLAPART_CACHE", str(tmp_path / "cache"))
+def features(written: Path, drawn: Path) -> Case:
+    options = ta.FeatureOptions(backbone="pixels")
+    words = ["features", drawn / "world", Path, "--backbone", "pixels"]
+    return Case(lambda out, o: ta.features(drawn / "world", out, o), options, words)
+
+
+def decoys(written: Path, drawn: Path) -> Case:
+    options = ta.McicOptions()
+    words = ["build", "mcic", drawn / "world", Path]
+    return Case(lambda out, o: ta.build("mcic", drawn / "world", out, o), options, words)
+
+
+def neighbours(written: Path, drawn: Path) -> Case:
+    options = ta.NeighbourOptions(k=3)
+    words = ["neighbours", drawn / "world", Path, "--neighbours", 3]
+    return Case(lambda out, o: ta.neighbours(drawn / "world", out, o), options, words, 2)
+
+
+STAGED = [negatives, foil, pictures, scores, embeddings]
+
+
+@pytest.fixture
+def case(request, written, drawn, small, monkeypatch) -> Case:
+    monkeypatch.setenv("TELLAPART_CACHE", str(written.parent / "cache"))
+    found: Case = request.param(written, drawn)
+    return found
+
+
+@pytest.fixture
+def alone(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    """What one process makes; whoever works after it finds an empty cache."""
+    (tmp_path / "alone").mkdir()
     case.run(tmp_path / "alone" / "out", case.options)
-    alone = files_in(tmp_path / "alone")
-    monkeypatch.setenv("TELLAPART_CACHE", str(tmp_path / "another cache"))
-    case.run(tmp_path / "workers" / "out", replace(case.options, workers="local:2"))
-    assert alone and files_in(tmp_path / "workers") == alone
-    monkeypatch.setenv("TELLAPART_CACHE", str(tmp_path / "a third cache"))
-    out = tmp_path / "shares" / "out"
-    words = [sys.executable, KILLED, json.dumps(SMALL), *case.command(out), "--shard", "1/3"]
-    killed = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    monkeypatch.setenv("TELLAPART_CACHE", str(tmp_path / "cache"))
+    made = files_in(tmp_path / "alone")
+    assert made
+    return made
+
+
+def in_shares(case: Case, out: Path) -> None:
+    """All shares in each round, then put together."""
     for _ in range(case.rounds):
         for share in ("2/3", "0/3", "1/3"):
             with pytest.raises(PartDone) as part:
                 case.run(out, replace(case.options, shard=share))
     assert part.value.done == part.value.total >= 3
     case.run(out, replace(case.options, gather=True))
+
+
+@pytest.mark.parametrize("case", STAGED, indirect=True)
+def test_shares_in_any_order_give_the_bytes_of_one_process(case, alone, tmp_path):
+    (tmp_path / "shares").mkdir()
+    in_shares(case, tmp_path / "shares" / "out")
     assert files_in(tmp_path / "shares") == alone, "nothing is left of the work either"
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("case", STAGED, indirect=True)
+def test_workers_give_the_bytes_of_one_process(case, alone, tmp_path):
+    (tmp_path / "workers").mkdir()
+    case.run(tmp_path / "workers" / "out", replace(case.options, workers="local:2"))
+    assert files_in(tmp_path / "workers") == alone
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("case", [*STAGED, features, decoys, neighbours], indirect=True)
+def test_a_share_that_was_killed_and_started_again_changes_no_byte(case, alone, tmp_path):
+    (tmp_path / "shares").mkdir()
+    out = tmp_path / "shares" / "out"
+    words = [sys.executable, KILLED, json.dumps(SMALL), *case.command(out), "--shard", "1/3"]
+    killed = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    in_shares(case, out)
+    assert files_in(tmp_path / "shares") == alone
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        (lambda out: ta.build("bivlc", "x", out, ta.BivlcOptions(shard="0/2")), "edited scenes"),
+        (lambda out: ta.build("negatives", "x", out, ta.NegativesOptions(by="llm:x", shard="0/2")),
+         "llm:x"),
+        (lambda out: ta.refine("x", out, ta.RefineOptions(workers="local:2")), "to refine"),
+    ],
+)  # fmt: skip
+def test_what_has_no_shards_says_so(run, said, tmp_path):
+    with pytest.raises(BadInput, match=f"{said}.* is not cut into shards"):
+        run(tmp_path / "out")

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tellapart.models.model import ModelInfo
-from tellapart.types import Floats
+from tellapart.models.language import TextOnly
+from tellapart.models.model import AnyFloats, ModelInfo
 
 
-class Letters:
+class Letters(TextOnly):
     """The longer a text among those of its batch, the less plausible."""
 
-    facts = ModelInfo("letters")
+    def __init__(self) -> None:
+        self.facts = ModelInfo("letters")
 
-    def score_texts(self, texts: Sequence[str]) -> Floats:
+    def score_texts(self, texts: Sequence[str]) -> AnyFloats:
         longest = max(map(len, texts))
         return np.array([-len(text) / longest - text.count("e") / 100 for text in texts])
-
-
-letters = Letters()

@@ -6,6 +6,7 @@ Table 1 of BISON and of FOIL; BiVLC keeps 39% of SugarCrepe's items (Miranda et 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -42,17 +43,18 @@ def analyse_composition(
     Captions that differ only in white space count as one.
     """
     every = benchmarks_of(benchmarks)
+    names = _names(every)
     rows: list[dict[str, Any]] = []
-    for one in every:
+    for name, one in zip(names, every, strict=True):
         table = _facts(one)
-        rows.append({"benchmark": one.name, "part": "all", **_counts(table)})
+        rows.append({"benchmark": name, "part": "all", **_counts(table)})
         if options.by:
             if options.by not in table.columns:
                 known = [c for c in table.columns if c not in ("item", "images", "captions")]
                 raise UnknownName("fact", options.by, known)
             parts = table.group_by(options.by, maintain_order=True)
             named = sorted(((str(key[0]), own) for key, own in parts), key=lambda part: part[0])
-            rows += [{"benchmark": one.name, "part": key, **_counts(own)} for key, own in named]
+            rows += [{"benchmark": name, "part": key, **_counts(own)} for key, own in named]
     frame = pl.DataFrame(rows)
     if not frame["items"].sum():
         raise BadInput("these benchmarks have no items")
@@ -72,12 +74,21 @@ def analyse_composition(
         {"label": row["label"], "y": row["y"], "series": row.get(series, "")}
         for row in shown.iter_rows(named=True)
     )
-    names = ", ".join(one.name for one in every)
-    title = f"What {names} {'consists' if len(every) == 1 else 'consist'} of"
+    title = f"What {', '.join(names)} {'consists' if len(every) == 1 else 'consist'} of"
     panel = Panel("bars", bars, options.by, "items" if options.by else "number")
     figure = Figure(title, f"{title}. {' '.join(sentences)}", (panel,))
     made = ResultTable("composition", title, frame)
     return Analysis("composition", title, sentences, (made,), figure)
+
+
+def _names(every: Sequence[Benchmark]) -> list[str]:
+    """The names of benchmarks; parts that share one are told apart by their folders, or counted."""
+    names = [one.name for one in every]
+    if len(set(names)) < len(names):
+        names = [one.root.name or one.name for one in every]
+    if len(set(names)) < len(names):
+        names = [f"{one.name} ({k})" for k, one in enumerate(every, 1)]
+    return names
 
 
 def _facts(benchmark: Benchmark) -> pl.DataFrame:

@@ -69,6 +69,15 @@ class _Ranking:
     def at(self) -> dict[str, int]:
         return {name: k for k, name in enumerate(self.systems)}
 
+    @property
+    def axis(self) -> str:
+        """The title of an axis: shares of runs are in percent, others as they were given."""
+        return self.name if self.sums is None else f"{self.name}, %"
+
+    def shown(self, system: str) -> float:
+        """A system's score on that axis."""
+        return float(self.values[self.at[system]]) * (1 if self.sums is None else 100)
+
     def drawn(self, systems: Sequence[str], options: RankingOptions) -> Floats:
         """Scores of resampled items, (resamples, systems); the same items for all measures."""
         columns = [self.at[name] for name in systems]
@@ -121,12 +130,12 @@ def analyse_rankings(
         f"tau-b (Kendall 1945); interval: bootstrap over items, {options.resamples:,} resamples, "
         "shifted to correct for the noise that resampling adds; p: permutation of the systems",
     )
-    scores = _score_table(rankings)
-    return Analysis(
-        "rankings", title, sentences,
-        (ResultTable("rankings", title, frame, FORMS), ResultTable("scores", "Scores", scores)),
-        figure, methods,
-    )  # fmt: skip
+    shares = {one.name: "percent" for one in rankings if one.sums is not None}
+    tables = (
+        ResultTable("rankings", title, frame, FORMS),
+        ResultTable("scores", "Scores", _score_table(rankings), shares),
+    )
+    return Analysis("rankings", title, sentences, tables, figure, methods)
 
 
 def _of_runs(runs: Any, options: RankingOptions) -> list[_Ranking]:
@@ -244,11 +253,8 @@ def _score_table(rankings: list[_Ranking]) -> pl.DataFrame:
 
 
 def _panel(first: _Ranking, second: _Ranking, systems: list[str]) -> Panel:
-    rows = tuple(
-        {"x": float(first.values[first.at[s]]), "y": float(second.values[second.at[s]]), "label": s}
-        for s in systems
-    )
-    return Panel("points", rows, first.name, second.name)
+    rows = tuple({"x": first.shown(s), "y": second.shown(s), "label": s} for s in systems)
+    return Panel("points", rows, first.axis, second.axis)
 
 
 ANALYSIS = AnalysisKind(

@@ -39,11 +39,11 @@ def analyse_raters(
     rows: list[dict[str, Any]] = []
     for path in paths_of(results):
         file = path / RESULTS if path.is_dir() else path
-        stored = read_json(file)
+        stored = read_json(file) if file.is_file() else None
         if not isinstance(stored, dict) or "agreement" not in stored:
             raise BadInput(
-                f"{file} has no agreement figures", allowed="results.json of a folder that "
-                "tellapart study export wrote",
+                f"{file} has no agreement figures" if stored else f"there is no file {file}",
+                allowed="results.json of a folder that tellapart study export wrote",
             )  # fmt: skip
         rows += [{"study": stored.get("study", path.name), **row} for row in stored["agreement"]]
     rows = [row for row in rows if options.same in ("", row["about"])]
@@ -65,21 +65,34 @@ def analyse_raters(
             f"{own.height:,} pairs of people, from {min(kappas):.2f} to {max(kappas):.2f}."
         )
     for row in frame.filter(pl.col("agreement") != COHEN).iter_rows(named=True):
+        pairs_of_people = "pairs" in row["people"]
+        over = f"{row['people']} of people" if pairs_of_people else f"{row['items']:,} items"
         sentences.append(
             f"{row['study']}: {row['agreement']} ({row['the same']}) is {row['value']:.2f} "
-            f"({row['low']:.2f} to {row['high']:.2f}) over {row['items']:,} items."
+            f"({row['low']:.2f} to {row['high']:.2f}) over {over}."
         )
-    labels = [
-        f"{r['agreement']}, {r['people'] or 'all'}, {r['the same']}"
-        for r in frame.iter_rows(named=True)
-    ]
     value, low, high = (frame[c].to_list() for c in ("value", "low", "high"))
     title = "Agreement between people"
-    panel = Panel("dots", tuple(dot_rows(labels, value, low, high)[:30]),
-                  "agreement (bar: 95% interval)", reference=0.0)  # fmt: skip
+    panel = Panel("dots", tuple(dot_rows(_labels(frame), value, low, high)[:30]),
+                  "agreement (bar: 95% interval)", reference=0.0,
+                  domain=(min(0.0, *low), 1.0))  # fmt: skip
     figure = Figure(title, f"{title}. {' '.join(sentences)}", (panel,))
     table = ResultTable("raters", title, frame, FORMS)
     return Analysis("raters", title, tuple(sentences), (table,), figure)
+
+
+def _labels(frame: pl.DataFrame) -> list[str]:
+    """A label for each row that no other row has; what all rows share is left out."""
+    apart = [name for name in ("study", "stage", "the same") if frame[name].n_unique() > 1]
+    labels = []
+    for row in frame.iter_rows(named=True):
+        name = row["agreement"]
+        if name == COHEN:
+            name = row["people"].replace(" and ", " / ").replace("p-", "")
+        elif "pairs" in row["people"]:
+            name = f"mean of {row['people']}"
+        labels.append(", ".join([name, *(row[one] for one in apart)]))
+    return labels
 
 
 ANALYSIS = AnalysisKind(analyse_raters, "tellapart analyse raters results")

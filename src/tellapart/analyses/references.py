@@ -18,6 +18,8 @@ from tellapart.options import Help
 from tellapart.types import Progress, silent
 
 METRICS = ("BLEU-4", "CIDEr-D", "ROUGE-L")
+LEAST = 0.005
+"""A score below this is printed as 0.00, and a share of it says nothing."""
 FORMS = {"score": ".2f", "spread": ".2f", "relative": ".3f"}
 
 
@@ -48,21 +50,27 @@ def analyse_references(
         resamples=1, permutations=1, seed=options.seed, skip_bad=True,
     )  # fmt: skip
     found = judge_captions(paths_of(results), options.references, chosen, progress)
-    whole = {(row.system, row.metric): row for row in found.scores}
+    shown = {(row.system, row.metric): row.value for row in found.scores
+             if row.scale * row.value >= LEAST}  # fmt: skip
     frame = pl.DataFrame(
         [
             {
                 "system": row.system, "metric": row.metric, "references": row.used,
                 "score": row.scale * row.value, "spread": row.scale * row.spread,
-                "relative": row.value / whole[row.system, row.metric].value,
+                "relative": row.value / shown[row.system, row.metric],
+                "band": 2 * row.spread / shown[row.system, row.metric],
             }
             for row in found.fewer
-            if whole[row.system, row.metric].value
+            if (row.system, row.metric) in shown
         ]
     )  # fmt: skip
     if not frame.height:
         raise BadInput("every score is 0, so references make no difference that can be shown")
-    sentences = []
+    sentences = [
+        f"{row.system}: {row.metric} is 0.00 with all references, so fewer cannot be compared."
+        for row in found.scores
+        if (row.system, row.metric) not in shown
+    ]
     for (system, metric), rows in frame.group_by("system", "metric", maintain_order=True):
         first, last = rows.row(0, named=True), rows.row(-1, named=True)
         sentences.append(
@@ -76,8 +84,7 @@ def analyse_references(
         points = tuple(
             {
                 "x": r["references"], "y": r["relative"], "series": r["metric"],
-                "low": r["relative"] * (1 - 2 * r["spread"] / r["score"]),
-                "high": r["relative"] * (1 + 2 * r["spread"] / r["score"]),
+                "low": r["relative"] - r["band"], "high": r["relative"] + r["band"],
             }
             for r in rows.iter_rows(named=True)
         )  # fmt: skip
@@ -88,7 +95,7 @@ def analyse_references(
         )
     title = "Captioning scores by the number of references"
     figure = Figure(title, f"{title}. {' '.join(sentences)}", tuple(panels))
-    tables = (ResultTable("references", title, frame, FORMS),)
+    tables = (ResultTable("references", title, frame.drop("band"), FORMS),)
     return Analysis("references", title, tuple(sentences), tables, figure, found.remarks)
 
 

@@ -12,11 +12,19 @@ from tellapart.benchmark.benchmark import Benchmark, load_benchmark
 from tellapart.options import Help
 from tellapart.types import Floats, Ints
 
-Files = "Path | str | Sequence[Path | str]"
-QueryFiles = Annotated[Files, Help("What retrieve --per-query wrote.")]
-ResultFiles = Annotated[Files, Help("Captioners' results: COCO results files, or tables.")]
-RatingFiles = Annotated[Files, Help("Ratings by people, such as the ratings.csv of study export.")]
-StudyExports = Annotated[Files, Help("Folders that study export wrote.")]
+QueryFiles = Annotated[
+    "Path | str | Sequence[Path | str]", Help("What retrieve --per-query wrote.")
+]
+ResultFiles = Annotated[
+    "Path | str | Sequence[Path | str]", Help("Captioners' results: COCO results files, or tables.")
+]
+RatingFiles = Annotated[
+    "Path | str | Sequence[Path | str]",
+    Help("Ratings by people, such as the ratings.csv of study export."),
+]
+StudyExports = Annotated[
+    "Path | str | Sequence[Path | str]", Help("Folders that study export wrote.")
+]
 Benchmarks = Annotated[
     "Benchmark | Path | str | Sequence[Benchmark | Path | str]",
     Help("Benchmarks: folders, or names."),

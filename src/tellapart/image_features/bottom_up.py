@@ -12,11 +12,16 @@ import base64
 import binascii
 import csv
 import hashlib
+import struct
 import sys
+import tokenize
+import warnings
+import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import polars as pl
@@ -41,6 +46,13 @@ from tellapart.types import Floats32, Progress, silent
 
 TSV = ("image_id", "image_w", "image_h", "num_boxes", "boxes", "features")
 LAYOUT = "regions of a file"
+HIGHEST = float(np.finfo(HALF).max)
+NO_ARRAYS = (
+    ValueError, TypeError, LookupError, ArithmeticError, OSError, RuntimeError, EOFError,
+    MemoryError, SyntaxError, AttributeError, Warning, zipfile.BadZipFile, zlib.error, struct.error,
+    tokenize.TokenError,
+)  # fmt: skip
+"""What NumPy and h5py raise for damaged files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +147,20 @@ def _check(one: FileRegions, width: int, source: Path) -> None:
             where=str(source),
             allowed=f"(regions, {width or 'numbers'})",
         )
-    if not np.isfinite(one.rows).all():
+    if not (np.isfinite(one.rows).all() and np.isfinite(one.boxes).all()):
         raise BadInput(f"image {one.image} has features that are not numbers", where=str(source))
+    if np.abs(one.rows).max() > HIGHEST:
+        raise BadInput(
+            f"image {one.image} has features up to {np.abs(one.rows).max():g}",
+            where=str(source),
+            allowed=f"at most {HIGHEST:,.0f}, since features are stored in half precision",
+        )
 
 
 def _tsv(path: Path) -> Iterator[FileRegions]:
     csv.field_size_limit(sys.maxsize)
     with path.open(newline="", encoding="utf-8") as file:
-        for number, fields in enumerate(csv.reader(file, delimiter="\t"), 1):
+        for number, fields in enumerate(_lines(file, path), 1):
             where = f"{path}, row {number}"
             if len(fields) != len(TSV):
                 raise BadInput(
@@ -153,14 +171,28 @@ def _tsv(path: Path) -> Iterator[FileRegions]:
             row = dict(zip(TSV, fields, strict=True))
             try:
                 count = int(row["num_boxes"])
+                if count < 1:
+                    raise ValueError(f"num_boxes is {count}")
                 boxes = _decoded(row["boxes"]).reshape(count, 4)
                 rows = _decoded(row["features"]).reshape(count, -1)
                 size = np.array([float(row["image_w"]), float(row["image_h"])] * 2, np.float32)
+                if not (size > 0).all():
+                    raise ValueError(f"the picture's size is {row['image_w']} x {row['image_h']}")
             except (ValueError, binascii.Error) as error:
                 raise BadInput(
                     f"row {number} of {path.name} is damaged: {error}", where=where
                 ) from None
             yield FileRegions(row["image_id"], rows, np.asarray(boxes / size, np.float32))
+
+
+def _lines(file: TextIO, path: Path) -> Iterator[list[str]]:
+    """The rows of a table, cut into columns."""
+    try:
+        yield from csv.reader(file, delimiter="\t")
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise BadInput(
+            f"{path.name} is not a table of region features: {error}", where=str(path)
+        ) from None
 
 
 def _decoded(text: str) -> Floats32:
@@ -170,40 +202,46 @@ def _decoded(text: str) -> Floats32:
 def _folder(path: Path) -> Iterator[FileRegions]:
     for file in sorted([*path.glob("*.npz"), *path.glob("*.npy")]):
         try:
-            loaded = np.load(file, allow_pickle=False)
-            named = {"feat": loaded} if file.suffix == ".npy" else dict(loaded)
-        except (ValueError, OSError) as error:
+            yield _of_arrays(file)
+        except NO_ARRAYS as error:
             raise BadInput(
                 f"{file.name} is not a complete array: {error}", where=str(file)
             ) from None
+
+
+def _of_arrays(file: Path) -> FileRegions:
+    """The regions in one file of arrays."""
+    with warnings.catch_warnings(), file.open("rb") as opened:
+        warnings.simplefilter("ignore")  # of headers that Python 2 wrote
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
+        loaded = np.load(opened, allow_pickle=False)
+        named = {"feat": loaded} if file.suffix == ".npy" else dict(loaded)
         key = next((k for k in ("feat", "features", "x", "arr_0") if k in named), None)
         if key is None:
             raise BadInput(
                 f"{file.name} has no features", where=str(file), allowed="feat, features, x, arr_0"
             )
-        boxes = named.get("norm_bbox", np.empty((0, 4)))
+        boxes = np.asarray(named.get("norm_bbox", np.empty((0, 4))), np.float32)
         rows = np.asarray(named[key], np.float32)
-        rows = rows.reshape(-1, rows.shape[-1])
-        yield FileRegions(file.stem, rows, np.asarray(boxes, np.float32))
+        return FileRegions(file.stem, rows.reshape(-1, rows.shape[-1]), boxes)
 
 
 def _hdf5(path: Path) -> Iterator[FileRegions]:
     h5py = need("h5py", "h5", "reading HDF5")
     try:
-        file = h5py.File(path, "r")
-    except OSError as error:
+        with h5py.File(path, "r") as file:
+            if "pos_boxes" in file:
+                ids = np.asarray(file["image_id"]).tolist()
+                for image, (begin, end) in zip(ids, np.asarray(file["pos_boxes"]), strict=True):
+                    rows = np.asarray(file["features"][begin:end], np.float32)
+                    yield FileRegions(str(image), rows, np.empty((0, 4), np.float32))
+                return
+            for image, held in file.items():
+                grouped = isinstance(held, h5py.Group)
+                found = np.asarray(held["features"] if grouped else held, np.float32)
+                found = found.reshape(-1, found.shape[-1])
+                yield FileRegions(str(image), found, np.empty((0, 4), np.float32))
+    except NO_ARRAYS as error:
         raise BadInput(
             f"{path.name} is not a complete HDF5 file: {error}", where=str(path)
         ) from None
-    with file:
-        if "pos_boxes" in file:
-            ids = np.asarray(file["image_id"]).tolist()
-            for image, (begin, end) in zip(ids, np.asarray(file["pos_boxes"]), strict=True):
-                rows = np.asarray(file["features"][begin:end], np.float32)
-                yield FileRegions(str(image), rows, np.empty((0, 4), np.float32))
-            return
-        for image, held in file.items():
-            grouped = isinstance(held, h5py.Group)
-            found = np.asarray(held["features"] if grouped else held, np.float32)
-            found = found.reshape(-1, found.shape[-1])
-            yield FileRegions(str(image), found, np.empty((0, 4), np.float32))

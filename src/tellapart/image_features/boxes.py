@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from tellapart.files import read_json
 from tellapart.image_features.extract import Boxes
 
 CENTRED, CORNER = "bbox_cxcywh_norm", "box"
+FAR = 1e6
+"""Boxes begin and end within so many widths or heights of their picture."""
 LabelledBox = tuple[str, tuple[float, float, float, float]]
 """The category of a box (empty if unknown), and its left, top, width and height."""
 
@@ -37,14 +40,21 @@ def read_labelled_boxes(path: Path) -> dict[str, list[LabelledBox]]:
     try:
         listed = _coco(data) if "annotations" in data else _by_image(data)
         for image, category, box in listed:
-            if not all(isinstance(number, int | float) for number in box) or len(box) != 4:
-                raise _bad(path, f"image {image} has the box {box!r}")
-            left, top, width, height = box
+            if len(box) != 4 or not all(map(_is_share, box)):
+                raise _bad(path, f"image {image} has the box {reprlib.repr(box)}")
+            left, top, width, height = map(float, box)
             if width > 0 and height > 0:
                 found.setdefault(image, []).append((category, (left, top, width, height)))
-    except (KeyError, TypeError, ValueError, ZeroDivisionError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         raise _bad(path, f"{type(error).__name__}: {error}") from None
     return found
+
+
+def _is_share(number: object) -> bool:
+    """Whether something can be a share of a picture: a number, even if it leads out of it."""
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return False
+    return abs(number) < FAR
 
 
 def _coco(data: dict[str, Any]) -> Iterator[tuple[str, str, tuple[float, ...]]]:

@@ -337,8 +337,9 @@ def _crops(seen: _Seen, boxes: Boxes, backbone: Backbone) -> Floats32:
     width, height = seen.pixels.size
     parts = []
     for left, top, wide, high in boxes:
-        x, y = min(int(left * width), width - 1), min(int(top * height), height - 1)
+        x = max(0, min(int(left * width), width - 1))
+        y = max(0, min(int(top * height), height - 1))
         right = min(width, max(x + 1, round((left + wide) * width)))
         bottom = min(height, max(y + 1, round((top + high) * height)))
-        parts.append(seen.pixels.crop((max(0, x), max(0, y), right, bottom)))
+        parts.append(seen.pixels.crop((x, y, right, bottom)))
     return np.asarray(backbone.describe(parts)[1].mean(axis=(1, 2)), np.float32)

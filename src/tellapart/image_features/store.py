@@ -20,12 +20,21 @@ import polars as pl
 
 from tellapart import seeds
 from tellapart.errors import BadInput
-from tellapart.files import read_json, read_table, require_columns, write_json, write_parquet
+from tellapart.files import (
+    can_be_written,
+    read_json,
+    read_table,
+    require_columns,
+    write_json,
+    write_parquet,
+)
 from tellapart.types import Ints
 
 SCHEMA = "tellapart-features-1"
 CARD, INDEX, WHOLE, REGIONS = "features.json", "index.parquet", "whole.f16", "regions.f16"
 HALF = np.dtype("<f2")
+MOST = 1_000_000
+"""What widths of vectors, and numbers of regions of an image, do not exceed."""
 INDEX_COLUMNS: dict[str, Any] = {
     "image": pl.String,
     "sha256": pl.String,
@@ -52,6 +61,18 @@ class FeatureSpace:
     whole_width: int
     region_width: int
     most_regions: int
+
+    @classmethod
+    def of(cls, stored: Any) -> FeatureSpace:
+        """A space as a card has it; raises KeyError or TypeError if it is none."""
+        space = cls(**{f.name: stored[f.name] for f in fields(cls)})
+        texts = (space.backbone, space.weights, space.preprocessing, space.layout)
+        sizes = (space.whole_width, space.region_width, space.most_regions)
+        if not all(isinstance(one, str) and can_be_written(one) for one in texts):
+            raise TypeError("its backbone, weights, preprocessing and layout must be texts")
+        if not all(type(one) is int and 0 <= one <= MOST for one in sizes):
+            raise TypeError(f"its sizes must be whole numbers of at most {MOST:,}")
+        return space
 
     @property
     def key(self) -> str:
@@ -170,16 +191,16 @@ def load_store(folder: Path | str) -> FeatureStore:
     if not isinstance(card, dict) or card.get("schema") != SCHEMA:
         raise _broken(folder / CARD, f'is not the card of features ("schema": "{SCHEMA}")')
     try:
-        space = FeatureSpace(**{f.name: card["space"][f.name] for f in fields(FeatureSpace)})
         known = FeatureCard(
-            card["corpus"], card["images"], card["regions"], space, tuple(card["skipped"])
-        )
+            card["corpus"], card["images"], card["regions"], FeatureSpace.of(card["space"]),
+            tuple(map(str, card["skipped"])),
+        )  # fmt: skip
     except (KeyError, TypeError):
-        raise _broken(folder / CARD, "lacks a field") from None
-    index = read_table(folder / INDEX)
-    require_columns(index, list(INDEX_COLUMNS), folder / INDEX)
-    if index.height != known.images:
-        raise _broken(folder / INDEX, f"has {index.height:,} rows for {known.images:,} images")
+        raise _broken(folder / CARD, "lacks a field, or has one of another type") from None
+    if not all(type(one) is int and one >= 0 for one in (known.images, known.regions)):
+        raise _broken(folder / CARD, "does not count its images and regions")
+    index = _index(folder / INDEX, known)
+    space = known.space
     for name, rows, width in (
         (WHOLE, known.images, space.whole_width),
         (REGIONS, known.regions, space.region_width),
@@ -189,6 +210,23 @@ def load_store(folder: Path | str) -> FeatureStore:
         if size != rows * width * HALF.itemsize:
             raise _broken(path, f"is incomplete: it should have {rows:,} rows of {width} numbers")
     return FeatureStore(folder, known, index)
+
+
+def _index(path: Path, card: FeatureCard) -> pl.DataFrame:
+    """The rows of a store, each with regions that it has."""
+    index = read_table(path)
+    require_columns(index, list(INDEX_COLUMNS), path)
+    if index.height != card.images:
+        raise _broken(path, f"has {index.height:,} rows for {card.images:,} images")
+    types = {name: index.schema[name] for name in INDEX_COLUMNS}
+    if types != INDEX_COLUMNS or index.select("image", "sha256").null_count().row(0) != (0, 0):
+        raise _broken(path, "has columns of other types, or rows without an image")
+    first, count = pl.col("first"), pl.col("regions").cast(pl.Int64)
+    last = pl.lit(card.regions, pl.Int64) - count  # a sum could exceed what 64 bits hold
+    held = (count >= 0) & (count <= card.space.most_regions) & (first >= 0) & (first <= last)
+    if not index.select(held.fill_null(False).all()).item():
+        raise _broken(path, "names regions that are not there")
+    return index
 
 
 def _broken(path: Path, what: str) -> BadInput:

@@ -6,6 +6,7 @@ A folder: `system.json` (the card: system, settings, feature space, how it was t
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -17,7 +18,13 @@ from tellapart import seeds
 from tellapart.errors import BadInput, UnknownName, need
 from tellapart.files import read_json, write_json
 from tellapart.image_features.source import FeatureSource
-from tellapart.image_features.store import FeatureSpace, FeatureStore, ImageArrays, load_store
+from tellapart.image_features.store import (
+    MOST,
+    FeatureSpace,
+    FeatureStore,
+    ImageArrays,
+    load_store,
+)
 from tellapart.models.caption_writer import Decoding
 from tellapart.models.model import NO_ROWS, ModelInfo, NamedModel
 from tellapart.models.names import canonical
@@ -65,9 +72,14 @@ def read_card(folder: Path) -> TrainedCard:
     try:
         if card["schema"] != SCHEMA:
             raise KeyError("schema")
-        space = FeatureSpace(**{f.name: card["space"][f.name] for f in fields(FeatureSpace)})
-        known = {f.name: card[f.name] for f in fields(TrainedCard) if f.name != "space"}
-        return TrainedCard(space=space, **known | {"features": tuple(card["features"])})
+        known = {f.name: card[f.name] for f in fields(TrainedCard)}
+        texts = (*(card[name] for name in ("system", "vocabulary", "weights")), *card["features"])
+        if not all(isinstance(one, str) for one in texts):
+            raise TypeError("a name or a hash is no text")
+        if not all(isinstance(card[name], dict) for name in ("settings", "trained")):
+            raise TypeError("its settings or its training are no objects")
+        space, features = FeatureSpace.of(card["space"]), tuple(card["features"])
+        return TrainedCard(**known | {"space": space, "features": features})
     except (KeyError, TypeError) as error:
         raise BadInput(
             f"{CARD} is not the card of a trained system: {error}",
@@ -92,7 +104,7 @@ def load_system(folder: Path) -> tuple[Any, TrainedCard]:
             todo="restore the original file, or train again",
         )
     kind = system_class(card.system)
-    system = kind(kind.Config(**card.settings), vocabulary, card.space)
+    system = kind(_config(kind.Config, card.settings, folder / CARD), vocabulary, card.space)
     try:
         system.load_state_dict(load_tensors(folder / WEIGHTS))
     except RuntimeError as error:
@@ -100,6 +112,26 @@ def load_system(folder: Path) -> tuple[Any, TrainedCard]:
     if fingerprint(system) != card.weights:
         raise _unfit(folder, "they are not the weights that were trained")
     return system.eval(), card
+
+
+def _config(kind: Any, settings: Mapping[str, Any], where: Path) -> Any:
+    """A system's settings as a card has them, each of its default's type."""
+    defaults = {f.name: getattr(kind(), f.name) for f in fields(kind)}
+    for name, value in settings.items():
+        if name not in defaults:
+            error = UnknownName("setting of the system", name, defaults)
+            error.where = str(where)
+            raise error
+        default = defaults[name]
+        kinds = (int, float) if type(default) is float else (type(default),)
+        if type(value) not in kinds or (type(value) is int and not -MOST <= value <= MOST):
+            raise BadInput(
+                f"the setting {name} is {reprlib.repr(value)}",
+                where=str(where),
+                allowed=f"such as {default!r}",
+                todo="restore the original file, or train again",
+            )
+    return kind(**settings)
 
 
 def _unfit(folder: Path, why: str) -> BadInput:

@@ -42,7 +42,8 @@ def write_tuned_card(folder: Path, card: TunedCard) -> None:
 def is_tuned(folder: Path) -> bool:
     """Whether a folder holds a fine-tuned encoder."""
     path = folder / CARD
-    return path.is_file() and read_json(path).get("schema") == SCHEMA
+    card = read_json(path) if path.is_file() else None
+    return isinstance(card, dict) and card.get("schema") == SCHEMA
 
 
 def read_tuned_card(folder: Path) -> TunedCard:

@@ -216,8 +216,9 @@ def fit_mixed_logit(right: Bools | Floats, facts: Floats, factors: Sequence[Ints
 
 def _check(problem: _Problem) -> None:
     values = problem.facts
-    if not 0 < problem.right.mean() < 1:
-        told = "right" if problem.right.mean() == 1 else "wrong"
+    first = float(problem.right[0])
+    if (problem.right == first).all():
+        told = {1.0: "right", 0.0: "wrong"}.get(first, "worth the same")
         raise BadInput(
             f"every answer is {told}, so there is nothing to explain",
             allowed="right answers and wrong ones",

@@ -139,11 +139,12 @@ def _pairs(categories: Categories) -> list[tuple[str, str]]:
 
 
 def _mean(rows: list[AgreementRow]) -> AgreementRow:
-    """The mean over pairs, with a normal interval that treats the pairs as the sample."""
+    """The mean over pairs, with a normal interval within -1 and 1 that takes them as the sample."""
     values = np.array([row.value for row in rows])
     half = 1.96 * values.std(ddof=1) / np.sqrt(len(values))
     mean = float(values.mean())
     return AgreementRow(
         rows[0].stage, rows[0].about, "mean of Cohen's kappas", f"{len(rows)} pairs", mean,
-        mean - float(half), mean + float(half), sum(row.items for row in rows),
+        max(mean - float(half), -1.0), min(mean + float(half), 1.0),
+        sum(row.items for row in rows),
     )  # fmt: skip

@@ -179,7 +179,7 @@ def human_run(record: StudyRecord, benchmark: Benchmark, *, majority: bool = Fal
             rows.append((question.item.id, question.id, trial, order, option, "answered", choice))
     if not rows:
         raise BadInput(
-            "there are no answers to a question that models can be asked",
+            "people were asked nothing that models can be asked about these items",
             allowed="choose-caption, choose-image, best-of-five, which-image or foil",
         )
     card = RunCard(

@@ -196,7 +196,9 @@ class StudyResults:
         if shown:
             parts.append(_agreement_table(shown))
         parts += _missed_lines(self.missed_by_all)
-        return "\n\n".join([*parts, *(f"left out: {why}" for why in self.left_out)])
+        if self.left_out:
+            parts.append("\n".join(f"not written: {why}" for why in self.left_out))
+        return "\n\n".join(parts)
 
 
 def results_of(record: StudyRecord, left_out: tuple[str, ...] = ()) -> StudyResults:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from tellapart import seeds
 from tellapart.errors import BadInput
-from tellapart.files import read_json, write_json
+from tellapart.files import can_be_written, read_json, write_json
 from tellapart.text.tokens import tokens
 
 PAD, START, END, UNKNOWN = range(4)
@@ -85,12 +86,13 @@ class Vocabulary:
 def load_vocabulary(path: Path) -> Vocabulary:
     """Read a vocabulary that `save` wrote."""
     card = read_json(path)
-    words: Sequence[object] = card.get("words", ()) if isinstance(card, dict) else ()
-    if not words or not all(isinstance(word, str) for word in words):
+    words: Any = card.get("words") if isinstance(card, dict) else None
+    texts = words if isinstance(words, list) and all(isinstance(w, str) for w in words) else []
+    if not texts or not can_be_written(*texts):
         raise BadInput(
             f"{path.name} is not a vocabulary",
             where=str(path),
             allowed=f'"schema": "{SCHEMA}" with a list of words',
             todo="train the system again; its files must not be edited by hand",
         )
-    return Vocabulary(tuple(str(word) for word in words))
+    return Vocabulary(tuple(texts))

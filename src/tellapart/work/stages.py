@@ -20,7 +20,7 @@ from tellapart.work.crew import Crew, ShardJob
 from tellapart.work.folder import ShardFolder
 from tellapart.work.launchers import crew_of
 
-NAME = "mining"
+NAME = "stages"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,8 @@ th.left, td.left { text-align: left; }
 figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
 figcaption, .notes { font-size: .8125rem; color: var(--faint); overflow-wrap: anywhere; }
 tr.ours td { background: color-mix(in srgb, var(--ink) 6%, transparent); }
-@media print { body { max-width: none; } figure, tr { break-inside: avoid; }
+@media print { body { max-width: none; font-size: 11pt; } figure, tr { break-inside: avoid; }
+  table { display: table; font-size: 8pt; } th, td { padding: .1rem .3rem; }
   h2, h3 { break-after: avoid; } }
 """
 MOST_ROWS = 20

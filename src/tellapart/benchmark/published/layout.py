@@ -20,7 +20,6 @@ from tellapart.benchmark.published.fields import SourceRow, kind_of
 from tellapart.benchmark.published.votes import Votes
 from tellapart.corpus.reader import name_of
 from tellapart.errors import BadInput, UnknownName
-from tellapart.files import read_text
 
 BRACES = re.compile(r"\{([^{}]+)\}")
 CELLS = re.compile(r"\d+:\d+(\s*,\s*\d+:\d+)*")
@@ -176,14 +175,9 @@ def _value(key: str, value: Any, where: str) -> Any:
 
 def read_layout(path: Path) -> Layout:
     """The layout in a YAML file."""
-    import yaml
+    from tellapart.yaml_files import read_yaml
 
-    try:
-        data = yaml.safe_load(read_text(path))
-    except yaml.YAMLError as error:
-        reason = str(error).replace("\n", " ")
-        raise BadInput(f"{path.name} is not YAML: {reason}", where=str(path)) from None
-    layout = layout_of(data, str(path), Layout(name=name_of(path)))
+    layout = layout_of(read_yaml(path), str(path), Layout(name=name_of(path)))
     layout.check(str(path))
     return layout
 

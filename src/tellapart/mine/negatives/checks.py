@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from tellapart.errors import need
+from tellapart.text.english import article
 from tellapart.text.parses import Parse, Parses
 from tellapart.text.tokens import FUNCTION_WORDS, spans, tokens
 
@@ -49,6 +50,14 @@ UNFINISHED = frozenset(
 """Words that no caption ends with."""
 MAY_DOUBLE = frozenset("that had is".split())
 """Words that may follow themselves."""
+EITHER_ARTICLE = frozenset("suv ufo u i ewe historic historical herb herbs".split())
+"""Words that people say after `a` as well as after `an`, or letter by letter."""
+SINGULARS, PLURALS = (
+    frozenset("woman man child".split()),
+    frozenset("women men children people".split()),
+)
+"""Nouns of one and of several that are mistaken for each other."""
+NUMBERS = frozenset("two three four five six several many both".split())
 Run = tuple[int, int]
 """A run of words of the original: [start, end)."""
 
@@ -59,15 +68,30 @@ def anything(word: str) -> frozenset[str]:
 
 
 def is_fluent(text: str) -> bool:
-    """Whether a caption has no word twice in a row and is finished.
+    """Whether a caption is finished, has no word twice in a row, and articles and numbers fit.
 
     >>> is_fluent("A close up of a cat."), is_fluent("A close up of of a cat."), is_fluent("On a")
     (True, False, False)
+    >>> is_fluent("A man and a women."), is_fluent("An man."), is_fluent("Two woman.")
+    (False, False, False)
     """
     words = tokens(text)
     if not words or words[-1] in UNFINISHED:
         return False
-    return not any(one == two and one not in MAY_DOUBLE for one, two in pairwise(words))
+    return all(_goes_with(one, two) for one, two in pairwise(words))
+
+
+def _goes_with(word: str, following: str) -> bool:
+    """Whether a word may stand before another, as far as doubled words, articles, numbers tell."""
+    if word == following:
+        return word in MAY_DOUBLE
+    if word in NUMBERS:
+        return following not in SINGULARS
+    if word not in ("a", "an"):
+        return True
+    spoken = following.isalpha() and not set("aeiouy").isdisjoint(following)
+    fits = not spoken or following in EITHER_ARTICLE or article(following) == word
+    return fits and following not in PLURALS
 
 
 @dataclass(frozen=True, slots=True)

@@ -376,7 +376,9 @@ class DiskSearch:
     @cached_property
     def _lists(self) -> Any:
         faiss = need("faiss", "text", "a search past memory")
-        return faiss.downcast_InvertedLists(self._index.invlists)
+        lists = faiss.downcast_InvertedLists(self._index.invlists)
+        lists.prefetch_nthread = 0  # threads that read ahead would bring back what was given back
+        return lists
 
     def _together(self, effort: Effort) -> int:
         """How many queries may be asked before the lists that they look at are given back."""

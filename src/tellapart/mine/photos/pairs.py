@@ -6,6 +6,8 @@
 - `add-object`: with the object against without it. A caption without it is true of both pictures,
   so three cells are true; the grid asks only questions that have a wrong answer.
 
+In `count` and `add-object` the picture that keeps everything is painted over elsewhere.
+
 Boxes that are removed are the only ones of their category (or one of two) and cover 1.5 to 15% of
 the picture; grown by 2% they hide at most a tenth of any other named object, and no person fills
 30% of the hole. People's captions are used if two or three of them name the thing; otherwise
@@ -32,7 +34,7 @@ from tellapart.makers.maker import FractionBox, PhotoEdit
 from tellapart.makers.photo import whole_blocks
 from tellapart.mine.photos.geometry import area, around, grown, overlap, side_by_side
 from tellapart.mine.photos.names import ObjectName
-from tellapart.mine.photos.patches import detail_of, patch_like
+from tellapart.mine.photos.patches import detail_of, patch_like, plainest_patch
 from tellapart.text.english import alike, article, plural
 from tellapart.types import Floats
 
@@ -118,11 +120,16 @@ class Photo:
         """Whether any caption has a word that suggests it."""
         return any(self.names[category].hinted.search(one) for one in self.captions)
 
-    def patch_for(self, box: FractionBox, lot: float) -> FractionBox | None:
-        """What to paint over so that a picture with the thing in the box has paint, too."""
+    def patch_for(self, box: FractionBox, lot: float, written: bool) -> FractionBox | None:
+        """What to paint over so that a picture with the thing in the box has paint, too.
+
+        Captions that are not written from boxes may name anything: then it is the plainest place.
+        """
         rest = [one for one in self.boxes if one[1] != box]
         named = [place for other, place in rest if other in self.names and self.hinted(other)]
         others = [one for one in rest if one[1] not in named]
+        if not written:
+            return plainest_patch(box, named, others, self.detail())
         return patch_like(box, named, others, self.detail(), lot)
 
     def said_in_plural(self, category: str) -> bool:
@@ -228,7 +235,9 @@ def counted(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
             f"There are two {plural(name.noun)} in the picture.",
             f"There is one {name.noun} in the picture.",
         )
-        patch = photo.patch_for(gone, seeds.unit(seed, "patch", photo.image, category))
+        patch = photo.patch_for(
+            gone, seeds.unit(seed, "patch", photo.image, category), written=True
+        )
         if patch is None:
             why.add("no room for a patch elsewhere")
             continue
@@ -262,7 +271,8 @@ def added(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
             if not name.hinted.search(one) and not _misspells(name.noun, one)
         ]
         having = [one for one in photo.captions if name.named.search(one)]
-        if without and MENTIONS <= photo.mentions(category) <= SUBJECT:
+        written = not (without and MENTIONS <= photo.mentions(category) <= SUBJECT)
+        if not written:
             drawn = [
                 alike(texts[seeds.number(seed, "add", photo.image, category, k) % len(texts)])
                 for k, texts in enumerate((having, without))
@@ -272,7 +282,7 @@ def added(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
         if not drawn:
             why.add("no caption without it can be had")
             continue
-        patch = photo.patch_for(box, seeds.unit(seed, "patch", photo.image, category))
+        patch = photo.patch_for(box, seeds.unit(seed, "patch", photo.image, category), written)
         if patch is None:
             why.add("no room for a patch elsewhere")
             continue

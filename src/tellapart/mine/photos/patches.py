@@ -52,6 +52,18 @@ def patch_like(
     return bare or _like(thing, lambda size: free_patches(thing, named, others, size), detail, lot)
 
 
+def plainest_patch(
+    thing: FractionBox,
+    named: Sequence[FractionBox],
+    others: Sequence[LabelledBox],
+    detail: Floats,
+) -> FractionBox | None:
+    """The place with the least detail; for captions that may name things without a box."""
+    things = [*named, *(box for _, box in others)]
+    patches = free_patches(thing, things, [], few=0) or free_patches(thing, named, others)
+    return min(patches, key=lambda one: (_sum(detail, one), one), default=None)
+
+
 def _like(
     thing: FractionBox,
     free: Callable[[float], list[FractionBox]],

@@ -22,7 +22,15 @@ import polars as pl
 
 from tellapart.benchmark.image_files import ending_of
 from tellapart.errors import BadInput
-from tellapart.files import TABLE_KINDS, read_table, suffix, whole_file, write_parquet
+from tellapart.files import (
+    TABLE_KINDS,
+    json_of,
+    read_json,
+    read_table,
+    suffix,
+    whole_file,
+    write_parquet,
+)
 from tellapart.items import Image
 from tellapart.parquet import schema_of, try_parquet, whole_parquet
 from tellapart.pictures import Picture
@@ -150,7 +158,9 @@ def _of_shards(path: Path, shards: list[Path]) -> TrainingPairs:
                     where=str(shard),
                     allowed="KEY.jpg (or .png, .webp) and KEY.txt",
                 )
-            facts = json.loads(found.get("json") or "{}")
+            facts = json_of(found.get("json") or "{}", f"the sample {key}", str(shard))
+            if not isinstance(facts, dict):
+                raise BadInput(f"the facts of the sample {key} are no object", where=str(shard))
             names = {}
             for part, known in (("image", "image_id"), ("neg.image", "neg_image_id")):
                 if part in found:
@@ -201,8 +211,15 @@ def _about(path: Path) -> dict[str, Any]:
     """The metadata that the export wrote beside its files, if any."""
     for folder in (path.parent, path.parent.parent):
         if (folder / "pairs.json").is_file():
-            about: dict[str, Any] = json.loads((folder / "pairs.json").read_text("utf-8"))
-            return dict(about.get("about", {}))
+            told = read_json(folder / "pairs.json")
+            about = told.get("about", {}) if isinstance(told, dict) else None
+            if not isinstance(about, dict):
+                raise BadInput(
+                    "pairs.json does not say what the pairs are about",
+                    where=str(folder / "pairs.json"),
+                    todo="export the pairs again, or remove the file",
+                )
+            return about
     return {}
 
 

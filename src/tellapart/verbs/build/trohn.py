@@ -8,6 +8,7 @@ caption, so an image could be in both).
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -263,9 +264,9 @@ def read_settings(name: str, options: TrohnOptions) -> dict[str, Any]:
         kind = KNOWN[name][key]
         try:
             settings[key] = kind(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise BadInput(
-                f"{key}: {value!r}", where=where, allowed=f"such as {settings[key]!r}"
+                f"{key}: {reprlib.repr(value)}", where=where, allowed=f"such as {settings[key]!r}"
             ) from None
     if not 0 < settings["validation"] < 1:
         raise BadInput(f"validation: {settings['validation']}", allowed="a share between 0 and 1")
@@ -273,16 +274,11 @@ def read_settings(name: str, options: TrohnOptions) -> dict[str, Any]:
 
 
 def _changes(options: TrohnOptions) -> Iterator[tuple[str, Any, str]]:
-    import yaml
-
-    from tellapart.files import read_text
+    from tellapart.yaml_files import read_yaml
 
     if options.settings is not None:
         where = str(options.settings)
-        try:
-            found = yaml.safe_load(read_text(options.settings))
-        except yaml.YAMLError as error:
-            raise BadInput(f"{where} is not YAML: {error}", where=where) from None
+        found = read_yaml(options.settings)
         if not isinstance(found, dict):
             raise BadInput(f"{where} contains no settings", where=where, allowed="name: value")
         yield from ((str(key), value, where) for key, value in found.items())

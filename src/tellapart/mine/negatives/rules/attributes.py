@@ -82,6 +82,8 @@ OPINIONS = frozenset(("size", "age", "state", "filling"))
 """Sorts on which people differ: two captions must mention them."""
 AGES = frozenset("baby adult toddler infant child".split())
 """Words in a noun that state an age by themselves."""
+PARTED = frozenset(("cake", "sink"))
+"""Things whose parts differ in colour: what is under the icing, the basin in its counter."""
 GENDERED = frozenset(word for word, _ in PRONOUNS)
 MEMBERS = frozenset("both each other another one pair couple all rest".split())
 """Words for members of a group, whose number must then stay."""
@@ -188,7 +190,7 @@ def _is_said(context: CaptionContext, close: frozenset[str]) -> bool:
 
 def _is_clear(context: CaptionContext, phrase: Phrase, sort: str) -> bool:
     """Whether it is clear which thing has the attribute, and that it does."""
-    if sort == "colour" and phrase.kernel in PEOPLE:
+    if sort == "colour" and phrase.kernel in PEOPLE | PARTED:
         return False
     if sort == "size" and phrase.plural:
         return False

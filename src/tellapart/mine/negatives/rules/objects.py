@@ -315,6 +315,8 @@ def _other_roles(context: CaptionContext) -> Iterator[Edit]:
         return  # a boy who holds an umbrella for a girl: both may hold it
     if not (_is_thing(context, first) and _is_thing(context, second)):
         return
+    if not (context.is_named(first) and context.is_named(second)):
+        return
     tokens = context.source.parse.tokens
     if any(t.tag in ("PRP", "PRP$") or t.dep == "case" for t in tokens):
         return

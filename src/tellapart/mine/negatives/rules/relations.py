@@ -191,12 +191,13 @@ def _other_posture(context: CaptionContext, relation: Relation) -> Iterator[Edit
         return
     subject = context.reading.phrases[relation.subject].kernel
     thing = context.reading.phrases[relation.object].kernel
-    several = context.reading.phrases[relation.subject].plural or subject in GROUPS
+    if context.reading.phrases[relation.subject].plural or subject in GROUPS:
+        return  # some of several may do the one, some the other
     if not _is_agreed_verb(context, base):
         return
     for other in POSTURES[base].split():
-        if {base, other} == {"sit", "stand"} and (several or subject in BIRDS):
-            continue  # some of several may do the one, some the other
+        if {base, other} == {"sit", "stand"} and subject in BIRDS:
+            continue
         form = form_of_verb(other, word)
         if (subject, form) in pairs.does and (form, relation.name, thing) in pairs.acts:
             number = pairs.counts.does[subject, form]
