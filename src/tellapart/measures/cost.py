@@ -127,12 +127,12 @@ def tuning_cost(
         runs = [run_model(one, bench, settings, progress) for one in both]
         rows += _near_misses(bench, runs)
         pairs = _original_pairs(bench)
-        groups = len({item.group for item, *_ in pairs})
-        if groups >= LEAST_GROUPS:
+        count = len({item.group for item, *_ in pairs})
+        if count >= LEAST_GROUPS:
             rows += _cues(bench, pairs, both)
         else:
             notes.append(
-                f"no cues were measured on {bench.name}: {groups} groups of items have an original "
+                f"no cues were measured on {bench.name}: {count} groups of items have an original "
                 f"pair, and it takes at least {LEAST_GROUPS}"
             )
         changed += _changed(bench, runs)
