@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 import tellapart as ta
 from tellapart import seeds
 from tellapart.attack.choices import paired_choices
-from tellapart.attack.fairness import FairRecipe, what_strangers_see
+from tellapart.attack.fairness import FairRecipe, less_sure, what_strangers_see
+from tellapart.attack.features import LENGTH, Features
 from tellapart.attack.twins import (
     CALIPER,
     CLUSTER,
@@ -255,3 +257,24 @@ def test_what_both_texts_have_in_common_is_the_context_and_its_neighbours_count_
     assert common("a dog on mats", "a cat on mats", "a on mats") > 0.3
     near = contexts(paired_choices([("red dog runs", "red cat runs")] * 2, ["k"] * 2, ["a", "b"]))
     assert np.diff(near.indptr).tolist() == [4, 4], "two words, and each as a neighbour"
+
+
+def test_of_spare_twins_those_are_left_out_that_attackers_of_twins_find_most_surely() -> None:
+    pairs = [(f"dog {k}", f"cat {k}") if k % 2 else (f"cat {k}", f"dog {k}") for k in range(240)]
+    choices = paired_choices(pairs, ["k"] * 240, [f"i{k}" for k in range(240)])
+    number = np.arange(240)
+    edit = np.zeros(240, np.int64)
+    table = TwinCandidates(choices, number, edit, number % 2 == 1, contexts(choices))
+    twins = Twins(number.reshape(-1, 2), np.linspace(0.0, 1.0, 120))
+    given_away = np.isin(choices.choice // 2, np.arange(0, 120, 4))  # every fourth pair
+    noise = seeds.rng(0, "noise").normal(0.0, 1.0, len(choices.text))
+    dense = np.where(given_away & choices.right, 3.0, noise)[:, None]
+    words = csr_matrix((len(dense), 1))
+    features = Features(dense, ("habit",), (LENGTH,), words)
+    kept = less_sure(table, [features, features], twins, FairRecipe(0.75))
+    assert len(kept) == 90
+    assert np.isin(kept.pairs[:, 0] // 2, np.arange(0, 120, 4)).sum() <= 3
+    assert (np.diff(kept.unlike) > 0).all(), "the least unlike are still first"
+    assert (
+        less_sure(table, [features], twins, FairRecipe(1.0)).pairs.tolist() == twins.pairs.tolist()
+    )

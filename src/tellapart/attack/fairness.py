@@ -12,6 +12,10 @@ twice, each time with the captions of one half of the images. Twins must be alik
 twins by one half show to the other is what they would show to a stranger: so far do the truth's
 log-odds stay below even. It is less where the words around are alike, because a stranger sees like
 texts alike.
+
+What is left are habits of twins themselves, which attackers of all candidates never learned. So
+some twins more than needed are chosen, attackers are fitted on these alone, and the twins that they
+find most surely are left out.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from tellapart.attack.choices import Choices
 from tellapart.attack.features import TOGETHER, Features
 from tellapart.attack.logit import Design, fit
 from tellapart.attack.trees import fit_trees, tree_input, trees_installed
-from tellapart.attack.twins import TwinCandidates, Twins, matched
+from tellapart.attack.twins import TwinCandidates, Twins, matched, twin_choices
 from tellapart.types import Bools, Floats, Ints, Progress, silent
 
 SHARE = 0.15
@@ -36,6 +40,12 @@ MOST_FITTED = 30_000
 FOLDS = 5
 STEADY = 200
 """So many items of all kinds stand beside those of one where it is said how far it is to lean."""
+SPARE = 1.2
+"""How many times as many twins are chosen at first as are kept in the end, if there are so many."""
+STEPS = 2
+"""In so many steps the others are left out; after each, attackers are fitted anew."""
+TAUGHT = 100
+"""Fewer twins than that teach attackers nothing about twins."""
 SLIGHT = 1e-3
 """Contexts that differ less than that, on average, are the same: nothing is learned from them."""
 
@@ -71,15 +81,24 @@ class FairRecipe:
     seed: int = 0
 
     def twins(
-        self, candidates: TwinCandidates, scores: Floats, lean: Floats | None = None
+        self,
+        candidates: TwinCandidates,
+        scores: Floats,
+        lean: Floats | None = None,
+        spare: float = 1.0,
     ) -> Twins:
-        """As many twins by these log-odds as are to be kept; `lean` as for `matched`."""
+        """`spare` times as many twins by these log-odds as are kept; `lean` as for `matched`."""
+        group, most = self.room(candidates)
+        many = np.round(spare * most).astype(np.int64)
+        twins = matched(candidates, scores, lean, self.seed)
+        return twins.first(group, many, candidates.choices.group)
+
+    def room(self, candidates: TwinCandidates) -> tuple[Ints, Ints]:
+        """Which candidates share room (a number each), and how many twins are kept of each."""
         kind = candidates.choices.kind
         group = kind if self.by_kind else np.zeros_like(kind)
         captions, _ = np.unique(np.stack([group, candidates.source]), axis=1)
-        most = np.round(self.share * np.bincount(captions) / 2).astype(np.int64)
-        twins = matched(candidates, scores, lean, self.seed)
-        return twins.first(group, most, candidates.choices.group)
+        return group, np.round(self.share * np.bincount(captions) / 2).astype(np.int64)
 
 
 def fair_part(
@@ -100,7 +119,8 @@ def fair_part(
         progress("attackers", number + 1, len(halves))
     lean = what_strangers_see(candidates, scores, recipe)
     every = np.concatenate([lean] * len(scores), axis=1)
-    twins = recipe.twins(candidates, np.concatenate(scores, axis=1), every)
+    twins = recipe.twins(candidates, np.concatenate(scores, axis=1), every, SPARE)
+    twins = less_sure(candidates, halves, twins, recipe)
     return FairPart(twins, right, _mean_lean(candidates, twins, lean))
 
 
@@ -130,6 +150,45 @@ def what_strangers_see(
     means = (sums + steady * overall) / (weights + steady)[:, None]
     ahead: Floats = np.maximum(means, 0.0)
     return ahead
+
+
+def less_sure(
+    candidates: TwinCandidates, halves: Sequence[Features], twins: Twins, recipe: FairRecipe
+) -> Twins:
+    """As many twins as are kept: those that attackers find most surely are left out."""
+    group, most = recipe.room(candidates)
+    for step in range(STEPS):
+        own = group[twins.pairs[:, 0]]
+        there = np.bincount(own, minlength=len(most))
+        beyond = np.maximum(there - most, 0)
+        if not beyond.any() or len(twins) < TAUGHT:
+            break
+        seed = seeds.number(recipe.seed, "fair", "twins", step) % 2**31
+        sure = _sureness(candidates.choices, halves, twins.pairs, seed)
+        leave = beyond // (STEPS - step)
+        keep = np.ones(len(twins), bool)
+        for number in np.flatnonzero(leave).tolist():
+            members = np.flatnonzero(own == number)
+            keep[members[np.argsort(-sure[members], kind="stable")[: leave[number]]]] = False
+        twins = twins.some(keep)
+    return twins.first(group, most, candidates.choices.group)
+
+
+def _sureness(every: Choices, halves: Sequence[Features], pairs: Ints, seed: int) -> Floats:
+    """How far both truths of each pair are ahead by attackers that know twins alone.
+
+    In standard deviations of each attacker's log-odds, the mean over attackers of both halves.
+    """
+    choices, places = twin_choices(every, pairs), np.sort(pairs.ravel())
+    options = np.flatnonzero(np.isin(every.choice, places))
+    use = np.ones(len(choices), bool)
+    margins = np.concatenate(
+        [attackers_margins(choices, one.some(options), use, seed) for one in halves], axis=1
+    )
+    scale = margins.std(axis=0)
+    margins = margins / np.where(scale > 0, scale, 1.0)
+    sure: Floats = margins[np.searchsorted(places, pairs)].sum(axis=1).mean(axis=1)
+    return sure
 
 
 def _mean_lean(candidates: TwinCandidates, twins: Twins, lean: Floats) -> Floats:

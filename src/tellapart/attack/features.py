@@ -50,6 +50,10 @@ class Features:
             self.words,
         )
 
+    def some(self, options: Ints) -> Features:
+        """The features of some options, in this order."""
+        return Features(self.dense[options], self.names, self.families, self.words[options])
+
 
 def option_features(choices: Choices, statistics: WordStatistics, fold: Ints) -> Features:
     """All features that need nothing but the statistics of other images' captions.

@@ -10,13 +10,14 @@ common, the more their errors differ, and with them what a stranger sees.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from tellapart import seeds
 from tellapart.attack.choices import Choices
+from tellapart.benchmark.groups import components
 from tellapart.text.tfidf import tfidf_of_words
 from tellapart.text.tokens import tokens
 from tellapart.types import Bools, Floats, Floats32, Ints
@@ -57,12 +58,26 @@ class TwinCandidates:
         return cosine
 
 
+def twin_choices(every: Choices, pairs: Ints) -> Choices:
+    """The choices of these pairs, in their order, as attackers see them: twins are of one group."""
+    one, other = every.group[pairs].T
+    group = components(one, other, int(every.group.max(initial=-1)) + 1)[every.group]
+    return replace(every, group=group).some(np.sort(pairs.ravel()))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Twins:
     """Places of twins, shape (n, 2), those that are least unlike first."""
 
     pairs: Ints
     unlike: Floats
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def some(self, keep: Bools) -> Twins:
+        """Some of them, in their order."""
+        return Twins(self.pairs[keep], self.unlike[keep])
 
     def first(self, group: Ints, most: Ints, image: Ints) -> Twins:
         """The least unlike of each group, up to so many; `group` and `image` are of candidates.
@@ -78,8 +93,9 @@ class Twins:
             if left[own[number]] and clusters.join(int(image[a]), int(image[b])):
                 left[own[number]] -= 1
                 keep.append(number)
-        keep.sort()
-        return Twins(self.pairs[keep], self.unlike[keep])
+        chosen = np.zeros(len(self), bool)
+        chosen[keep] = True
+        return self.some(chosen)
 
 
 class Clusters:

@@ -18,8 +18,8 @@ from tellapart.attack.attack import Attackers, TextAttack, attack_choices, cross
 from tellapart.attack.choices import Choices, paired_choices
 from tellapart.attack.fairness import FairPart, FairRecipe, fair_part
 from tellapart.attack.statistics import CaptionSource
-from tellapart.attack.twins import TwinCandidates, contexts
-from tellapart.benchmark.groups import TWINS, components
+from tellapart.attack.twins import TwinCandidates, contexts, twin_choices
+from tellapart.benchmark.groups import TWINS
 from tellapart.corpus.corpus import Corpus
 from tellapart.items import Item
 from tellapart.types import Ints, Progress
@@ -61,10 +61,7 @@ class FairPairs:
 
     def choices(self) -> Choices:
         """What is kept, as attackers see it: twins are of one group."""
-        every = self.candidates.choices
-        one, other = every.group[self.pairs].T
-        group = components(one, other, int(every.group.max(initial=-1)) + 1)[every.group]
-        return replace(every, group=group).some(self.places)
+        return twin_choices(self.candidates.choices, self.pairs)
 
     def name_twins(self, items: Sequence[Item]) -> list[Item]:
         """Items made of what is kept, in its order, with a note that names their pair."""
