@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import signal
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -52,6 +53,23 @@ def test_a_file_is_read_after_one_that_ended_the_trial(tmp_path):
     with pytest.raises(BadInput, match="Polars crashes when reading it"):
         read_table(path)
     assert read_table(path).height == 1
+
+
+def test_a_file_is_read_where_the_system_sets_limits_that_may_not_be_raised(tmp_path):
+    """As batch systems do: `ulimit -t` and `ulimit -v`. A process may only lower them."""
+    path = tmp_path / "a.parquet"
+    path.write_bytes(plain())
+    limited = (
+        "import resource, sys; from pathlib import Path\n"
+        "from tellapart.files import read_table\n"
+        "for what, most in ((resource.RLIMIT_CPU, 3600), (resource.RLIMIT_AS, 1 << 40)):\n"
+        "    resource.setrlimit(what, (most, most))\n"
+        "print(read_table(Path(sys.argv[1])).height)"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", limited, str(path)], capture_output=True, text=True, check=False
+    )
+    assert (told.stdout, told.stderr) == ("1\n", "")
 
 
 def test_a_file_is_whole_however_long_the_machine_leaves_its_trial_waiting(tmp_path, monkeypatch):

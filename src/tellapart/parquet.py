@@ -296,7 +296,8 @@ def _trial(request: dict[str, Any]) -> str:
 def _limit(more: int, seconds: float) -> None:
     """Limit this process to `more` bytes and `seconds` of processor time beyond its present use.
 
-    Does nothing if the system does not support it.
+    Limits that the system sets stay as they are, since only a lower one is allowed. Does nothing
+    where there are no limits.
     """
     try:
         import resource
@@ -305,9 +306,11 @@ def _limit(more: int, seconds: float) -> None:
     except (ImportError, OSError):
         return
     most = int(pages) * resource.getpagesize() + more
-    resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
     until = math.ceil(time.process_time() + seconds)
-    resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))
+    for what, own in ((resource.RLIMIT_AS, most), (resource.RLIMIT_CPU, until)):
+        hard = resource.getrlimit(what)[1]
+        allowed = own if hard == resource.RLIM_INFINITY else min(own, hard)
+        resource.setrlimit(what, (allowed, hard))
 
 
 if __name__ == "__main__":
