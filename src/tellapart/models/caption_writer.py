@@ -57,7 +57,6 @@ def writes_captions(model: Any) -> CaptionWriter:
     raise BadInput(
         f"{model.facts.name} does not write captions",
         allowed="a captioner: trained:FOLDER (showtell, showatttell, updown, neuraltalk, "
-        "vec2seq-ffnn), or "
-        "hf:ORG/NAME?head=caption",
+        "vec2seq-ffnn), or hf:ORG/NAME?head=caption",
         todo="see: tellapart list models",
     )

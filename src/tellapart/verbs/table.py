@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tellapart.measures.scores import Estimate
     from tellapart.papers.figures import FigureColumn, PublishedTable
     from tellapart.papers.pairs import PairsTable, PublishedPairs
-    from tellapart.papers.table import PaperTable, PaperTables
+    from tellapart.papers.table import OwnFigure, PaperTable, PaperTables
     from tellapart.score.run import Run
 
 
@@ -60,14 +60,8 @@ def table(
     """
     from tellapart.measures.options import CaptionOptions
     from tellapart.papers.figures import tables_named
-    from tellapart.papers.pairs import facts_of, pairs_named, pairs_table
-    from tellapart.papers.table import (
-        PaperTables,
-        caption_figures,
-        join_table,
-        retrieval_figures,
-        run_figures,
-    )
+    from tellapart.papers.pairs import pairs_named, pairs_table
+    from tellapart.papers.table import PaperTables, caption_figures, retrieval_figures
 
     pairs = pairs_named(name)
     wanted = tables_named(name) if not pairs or name != pairs[0].name else ()
@@ -75,30 +69,46 @@ def table(
     judged: tuple[CaptionScore, ...] = ()
     if captions:
         prepare = next((one.prepare for one in wanted if one.prepare), "")
-        counted = words_from if prepare else None
         how = CaptionOptions(
-            metrics=_computable_metrics(wanted, metrics), prepare=prepare, words_from=counted
+            metrics=_computable_metrics(wanted, metrics),
+            prepare=prepare,
+            words_from=words_from if prepare else None,
         )
         judged = _score_captions(captions, references, how, progress)
-    every = {row.system for one in wanted for row in one.rows if row.system}
+    systems = {row.system for one in wanted for row in one.rows if row.system}
     tables: list[PaperTable | PairsTable] = []
     for published in wanted:
         figures = [
             *caption_figures(published, judged),
             *retrieval_figures(published, map(Path, retrieval)),
         ]
-        alone: dict[FigureColumn, float] = {}
-        for built in dict.fromkeys(one.built for one in published.columns if one.measure):
-            own = of_runs.get((published.benchmark, built), [])
-            if own:
-                figures += run_figures(published, _measured(published, own), built)
-            if built and own:
-                alone |= _text_alone(published, built, own[0].benchmark, progress)
-        own = of_runs.get((published.benchmark, ""), [])
-        beside = facts_of(own, progress) if published.builds else ()
-        tables.append(join_table(published, figures, every, beside, alone))
+        tables.append(_joined(published, figures, of_runs, systems, progress))
     tables += [pairs_table(one, of_runs.get((one.benchmark, ""), [])) for one in pairs]
     return PaperTables(tuple(tables))
+
+
+def _joined(
+    published: PublishedTable,
+    figures: Sequence[OwnFigure],
+    of_runs: Mapping[tuple[str, str], list[Run]],
+    systems: set[str],
+    progress: Progress,
+) -> PaperTable:
+    """One table with the figures that are given, and those of the runs on its benchmarks."""
+    from tellapart.papers.pairs import facts_of
+    from tellapart.papers.table import join_table, run_figures
+
+    found = list(figures)
+    alone: dict[FigureColumn, float] = {}
+    for built in dict.fromkeys(one.built for one in published.columns if one.measure):
+        own = of_runs.get((published.benchmark, built), [])
+        if own:
+            found += run_figures(published, _measured(published, own), built)
+        if built and own:
+            alone |= _text_alone(published, built, own[0].benchmark, progress)
+    own = of_runs.get((published.benchmark, ""), [])
+    beside = facts_of(own, progress) if published.builds else ()
+    return join_table(published, found, systems, beside, alone)
 
 
 def _measured(table: PublishedTable, runs: Sequence[Run]) -> Sequence[Estimate]:

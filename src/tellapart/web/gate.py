@@ -16,9 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 MAX_BODY = 16 * 1024
 SAFE = ("GET", "HEAD")
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
-    "connect-src 'self'; font-src 'self'; form-action 'none'; base-uri 'none'; "
-    "frame-ancestors {frames}"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src "
+    "'self'; font-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors {frames}"
 )
 HEADERS = {
     "X-Content-Type-Options": "nosniff",

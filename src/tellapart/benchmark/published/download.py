@@ -68,8 +68,7 @@ def fetch(source: PublishedFile, progress: Progress = silent) -> Path:
             where=source.url,
             allowed=f"sha256 {source.sha256}, this one has {seen}",
             todo="try again; if the error persists, the authors have changed the file: "
-            "download it by "
-            "hand, check what is new, and give it with --from",
+            "download it by hand, check what is new, and give it with --from",
         )
     os.replace(partial, path)
     mark_used(path.parent)
@@ -115,8 +114,7 @@ def _receive(source: PublishedFile, partial: Path, progress: Progress) -> None:
             f"{source.name} cannot be downloaded: {reason}",
             where=source.url,
             todo="check the network and run the command again, or download the file by hand "
-            "and give "
-            "it with --from",
+            "and give it with --from",
         ) from None
     if done < total:
         raise DownloadFailed(

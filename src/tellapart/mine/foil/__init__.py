@@ -50,10 +50,9 @@ class FoilMethod:
     hardest: Annotated[
         str,
         Help(
-            "What picks the hardest foil: a model such as trained:FOLDER, language (a model of "
-            "the captions), "
-            "random; auto: the captioner in TELLAPART_HOME/neuraltalk, else language, but random "
-            "on the built-in world."
+            "What picks the hardest foil: a model such as trained:FOLDER, language (a model of the "
+            "captions), random; auto: the captioner in TELLAPART_HOME/neuraltalk, else language, "
+            "but random on the built-in world."
         ),
     ] = AUTO
     per: Annotated[

@@ -10,8 +10,7 @@ from tellapart.text.english import plural
 
 FURTHER = {
     "person": "person|man|woman|boy|girl|child|kid|baby|lady|guy|player|rider|skier|surfer|"
-    "skateboarder|snowboarder|batter|pitcher|catcher|umpire|toddler|adult|chef|worker|officer|"
-    "someone|somebody|hand|arm|finger|he|she|his|her|their|skater|cyclist|motorcyclist|pedestrian|couple|family|crowd|group|team|bride|groom",
+    "skateboarder|snowboarder|batter|pitcher|catcher|umpire|toddler|adult|chef|worker|officer|someone|somebody|hand|arm|finger|he|she|his|her|their|skater|cyclist|motorcyclist|pedestrian|couple|family|crowd|group|team|bride|groom",
     "potted plant": "potted plant|plant|house plant|houseplant|flower|bush|pot",
     "teddy bear": "teddy bear|teddy|stuffed bear|stuffed animal|teddybear|bear|toy|doll",
     "traffic light": "traffic light|stoplight|stop light|traffic signal|street light|signal|light",

@@ -117,9 +117,8 @@ class ChooseImage(QuestionType):
     needs = "items with two images or more"
     instructions = (
         "You see a caption and pictures. Choose the picture that the caption describes.\n\n"
-        "Exactly one of them is right. The pictures may be similar: read every word and look "
-        "for the "
-        "detail that decides. If you are not sure, choose what seems most likely."
+        "Exactly one of them is right. The pictures may be similar: read every word and look for "
+        "the detail that decides. If you are not sure, choose what seems most likely."
     )
     examples = (
         TrainingExample(

@@ -71,9 +71,8 @@ def export(
     purpose: Annotated[
         str,
         Help(
-            "hub: a test set with Croissant metadata; training: pairs with their negatives, "
-            "also from "
-            "a corpus.",
+            "hub: a test set with Croissant metadata; training: pairs with their negatives, also "
+            "from a corpus.",
             flag="--for",
         ),
     ] = "hub",

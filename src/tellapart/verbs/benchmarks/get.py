@@ -77,9 +77,8 @@ def _notes(benchmark: Benchmark) -> list[str]:
         lines.append(f"{made['left_out_without_images']:,} items without their pictures: left out")
     elif made.get("images_only_printed"):
         lines.append(
-            "the file has its pictures only as printed Python objects: answers computed "
-            "elsewhere can "
-            "be imported, but models cannot be run"
+            "the file has its pictures only as printed Python objects: answers computed elsewhere "
+            "can be imported, but models cannot be run"
         )
     elif made["images"]["missing"]:
         lines.append(_missing_pictures(benchmark))

@@ -55,10 +55,8 @@ class BisonOptions(BuildOptions):
         str,
         Help(
             "Vectors for comparing images by their captions: a file of word vectors (fastText, "
-            "word2vec, "
-            "GloVe), fasttext (trained here), tf-idf, paragraphs, sentences:NAME, or auto: "
-            "fasttext if "
-            "gensim is installed and there are 20,000 captions, else tf-idf."
+            "word2vec, GloVe), fasttext (trained here), tf-idf, paragraphs, sentences:NAME, or "
+            "auto: fasttext if gensim is installed and there are 20,000 captions, else tf-idf."
         ),
     ] = "auto"
     neighbours: Annotated[int, Help("Decoys per image.")] = 1
@@ -77,8 +75,7 @@ class BisonOptions(BuildOptions):
         float,
         Help(
             "Without a verifier: drop a pair if no caption is exp(this) times likelier for the "
-            "target "
-            "than for the decoy."
+            "target than for the decoy."
         ),
     ] = 3.5
     search: Annotated[str, Help("Neighbour search: auto, exact or approximate.")] = "auto"

@@ -6,6 +6,7 @@ column per cell), choices, outcomes (right or wrong for each question) and BISON
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -17,7 +18,8 @@ from tellapart.verbs.runs.evaluate import runs_json, runs_text
 if TYPE_CHECKING:
     import polars as pl
 
-    from tellapart.score.answer_tables import AnswerTable
+    from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.score.answer_tables import AnswerTable, Order
     from tellapart.score.run import Run
 
 ORDERS = ("", "shown", "source")
@@ -38,9 +40,8 @@ def import_scores(
     order: Annotated[
         str,
         Help(
-            "How options are numbered, if they were shuffled: as in the authors' files "
-            "(source), or as "
-            "in this benchmark (shown).",
+            "How options are numbered, if they were shuffled: as in the authors' files (source), "
+            "or as in this benchmark (shown).",
             choices=("shown", "source"),
         ),
     ] = "",
@@ -66,19 +67,31 @@ def import_scores(
     chance level of joint measures. `order` is required if options are given by number and were
     shuffled when the benchmark was imported.
     """
-    from tellapart.score.answer_tables import Order
-    from tellapart.score.engine import versions
-    from tellapart.score.run import Run, RunCard, answers_frame, save_run, scores_frame
+    from tellapart.score.run import save_run
 
     if order not in ORDERS:
         raise UnknownName("order", order, ORDERS[1:])
-    benchmark = open_benchmark(benchmark)
     path = Path(table)
+    run = _run(open_benchmark(benchmark), path, cast("Order", order), skip_bad)
+    scorer = run.card.kind == "scorer"
+    card = replace(
+        run.card,
+        model=name,
+        threshold=threshold if scorer else None,
+        scored_cells=scorer or scored_cells,
+    )
+    return save_run(replace(run, card=card), Path(out), overwrite=overwrite)
+
+
+def _run(benchmark: Benchmark, path: Path, order: Order, skip_bad: bool) -> Run:
+    """What the table says of a benchmark, as a run of a model without a name."""
+    from tellapart.score.engine import versions
+    from tellapart.score.run import Run, RunCard, answers_frame, scores_frame
+
     rows = _rows(path)
     problems = Problems(skip=skip_bad)
     own = not OWN_COLUMNS.isdisjoint(rows.columns)
-    whose = cast("Order", "shown" if own else order)
-    form = _form(rows, path)(benchmark, path, problems, whose)
+    form = _form(rows, path)(benchmark, path, problems, "shown" if own else order)
     scorer = form.kind == "scorer"
     frame, failures, skipped = form.whole(rows), [], {}
     if frame is None:
@@ -88,24 +101,21 @@ def import_scores(
         problems.settle()
         frame = scores_frame(kept) if scorer else answers_frame(kept)
     card = RunCard(
-        model=name,
+        model="",
         kind=form.kind,
         benchmark=benchmark.name,
         benchmark_sha256=benchmark.sha256,
         made_by=f"import of {path.name}",
-        threshold=threshold if scorer else None,
-        scored_cells=scorer or scored_cells,
         versions=versions(),
         notes=skipped,
     )
-    run = Run(
+    return Run(
         card,
         benchmark,
         frame if scorer else scores_frame([]),
         answers_frame([]) if scorer else frame,
         tuple(failures),
     )
-    return save_run(run, Path(out), overwrite=overwrite)
 
 
 def _skipped(problems: Problems, rows: int) -> dict[str, Any]:

@@ -122,9 +122,8 @@ def create_study(
     source: Annotated[
         Benchmark | Path | str,
         Help(
-            "A benchmark, a folder with pairs.parquet, a captioner's results file, or the "
-            "output of "
-            "retrieve --per-query."
+            "A benchmark, a folder with pairs.parquet, a captioner's results file, or the output "
+            "of retrieve --per-query."
         ),
     ],
     out: Annotated[Path | str, Help("Folder to write the study to.")],

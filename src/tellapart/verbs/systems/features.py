@@ -32,8 +32,7 @@ class FeatureOptions:
         Path | None,
         Help(
             "Read regions from a bottom-up attention file (.tsv, .h5, or a folder of .npz) "
-            "instead of "
-            "computing them.",
+            "instead of computing them.",
             flag="--from",
         ),
     ] = None

@@ -41,8 +41,7 @@ class TrainOptions:
         str,
         Help(
             "clip: the model to fine-tune: open_clip:ARCH/TAG, hf:ORG/NAME, trained:FOLDER, or "
-            "towers "
-            "(small, from scratch).",
+            "towers (small, from scratch).",
             flag="--from",
         ),
     ] = ""
