@@ -45,7 +45,7 @@ def store(
     for name, value in {
         "AWS_ENDPOINT_URL": server.url, "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
-        "TELLAPART_PATIENCE": "0", "AWS_MAX_ATTEMPTS": "1",
+        "TELLAPART_PATIENCE": "60", "AWS_MAX_ATTEMPTS": "1",
         "TELLAPART_CACHE": str(tmp_path / "cache"),
     }.items():  # fmt: skip
         monkeypatch.setenv(name, value)
@@ -60,6 +60,12 @@ def store(
     yield server
     server.back()
     s3fs.S3FileSystem.clear_instance_cache()
+
+
+@pytest.fixture
+def impatient(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for a store that goes away; else a busy machine would look like such a store."""
+    monkeypatch.setenv("TELLAPART_PATIENCE", "0")
 
 
 @pytest.fixture
@@ -135,6 +141,7 @@ def test_another_machine_reads_what_one_wrote_and_cards_come_last(store, tmp_pat
     assert picture.place.startswith("s3://lab/world/images/")
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("puts", [0, 1, 5, 13, 14, 15])
 def test_a_store_that_goes_away_while_a_corpus_is_sent_has_all_of_it_or_no_card(store, puts):
     store.fail_after(puts)
@@ -154,6 +161,7 @@ def test_a_store_that_goes_away_while_a_corpus_is_sent_has_all_of_it_or_no_card(
     assert "corpus.json" in first and ".sending" not in first
 
 
+@pytest.mark.usefixtures("impatient")
 def test_what_another_machine_left_half_sent_is_not_there_and_not_in_the_way(
     store, tmp_path, monkeypatch
 ):
@@ -170,6 +178,7 @@ def test_what_another_machine_left_half_sent_is_not_there_and_not_in_the_way(
         ta.world("s3://lab/world", scenes=12, seed=3)
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("puts", [0, 1, 3])
 def test_an_evaluation_goes_on_when_the_store_is_back_and_asks_no_model_twice(
     store, benchmarks, tmp_path, monkeypatch, puts
@@ -194,8 +203,7 @@ def _quiet_keys(store: ObjectStore) -> dict[str, bytes]:
     return keys()
 
 
-def test_a_store_that_comes_back_soon_enough_is_waited_for(store, monkeypatch):
-    monkeypatch.setenv("TELLAPART_PATIENCE", "60")
+def test_a_store_that_comes_back_soon_enough_is_waited_for(store):
     store.fail_after(4)
 
     def come_back() -> None:
@@ -211,6 +219,7 @@ def test_a_store_that_comes_back_soon_enough_is_waited_for(store, monkeypatch):
     assert store.hung_up and len(corpus) == 12 and "world/corpus.json" in keys()
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_store_that_goes_away_while_pictures_are_read_ends_in_a_clear_error(store, tmp_path):
     ta.world("s3://lab/world", scenes=12, seed=3)
     bison = ta.build("bison", "s3://lab/world", tmp_path / "bison", ta.BuildOptions(look=False))
