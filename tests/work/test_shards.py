@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -25,6 +26,7 @@ from tellapart.work.crew import Crew, InThisProcess, ShardJob
 from tellapart.work.folder import ShardFolder, work_status
 from tellapart.work.launchers import crew_of, launcher_of
 from tellapart.work.local import Local
+from tellapart.work.on_ray import check_answers
 from tellapart.work.shard import TRIES, Shard, ShardFailed
 
 ROOT = Path(__file__).parents[2]
@@ -116,6 +118,47 @@ def test_a_mistake_in_the_input_is_told_at_once_with_all_its_parts(tmp_path):
 def test_what_cannot_be_meant_is_refused(words):
     with pytest.raises(BadInput):
         crew_of(*words)
+
+
+@pytest.mark.parametrize("port", ["", "99999"], ids=["closed", "no-port"])
+def test_a_ray_cluster_that_is_not_there_is_named_at_once(port):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{port or closed.getsockname()[1]}"
+        with pytest.raises(TellapartError, match=f"no Ray cluster answers at {address}") as caught:
+            check_answers(address)
+    assert "ray status" in caught.value.todo
+    check_answers("auto")  # Ray finds that one itself
+
+
+NOT_ASKED_FOR = """
+import sys, tellapart as ta
+from tellapart.errors import TellapartError
+bison, out = sys.argv[1:]
+sys.modules["ray"] = sys.modules["submitit"] = None
+def run(name, **given):
+    ta.evaluate("chance", on=bison, out=f"{out}/{name}", options=ta.EvaluateOptions(**given))
+if __name__ == "__main__":  # workers read this, too
+    run("plain")
+    print(*(name for name in sys.modules if name.startswith("tellapart.work.")))
+    run("workers", workers="local:1")
+    print(*(name for name in ("torch", "transformers", "faiss") if name in sys.modules))
+    for workers in ("ray", "slurm:2"):
+        try:
+            run("other", workers=workers)
+        except TellapartError as error:
+            print(error.todo)
+"""
+
+
+def test_without_the_extras_nothing_changes_and_what_they_need_is_named(benchmarks, tmp_path):
+    (tmp_path / "run.py").write_text(NOT_ASKED_FOR, encoding="utf-8")
+    words = [sys.executable, tmp_path / "run.py", benchmarks["bison"].root, tmp_path]
+    done = subprocess.run([*map(str, words)], capture_output=True, text=True, check=True)
+    launchers, heavy, ray, slurm = done.stdout.splitlines()
+    assert not {"on_ray", "on_slurm", "local"} & {name[15:] for name in launchers.split()}
+    assert heavy == "" and "tellapart[ray]" in ray and "tellapart[slurm]" in slurm
+    assert files_in(tmp_path / "plain") == files_in(tmp_path / "workers")
 
 
 def shares(run: Callable[[ta.EvaluateOptions | Any], Any], options: Any, order: list[int]) -> None:

@@ -9,6 +9,7 @@ stay off.
 from __future__ import annotations
 
 import os
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,6 +24,8 @@ NOBODY_SECONDS = 300.0
 """So long no worker at all may answer before the work is given up."""
 LOOK_SECONDS = 5.0
 """How often the cluster is looked at for new nodes."""
+ANSWER_SECONDS = 10.0
+"""So long the cluster may take to accept a connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +44,7 @@ class OnRay:
         ray = need("ray", "ray", "--workers ray")
         ours = not ray.is_initialized()
         if ours:
-            ray.init(
-                address=self.address or None, log_to_driver=False, logging_level="error",
-                **({} if self.address else {"include_dashboard": False}),
-            )  # fmt: skip
+            self._start(ray)
         actors = _Actors(ray, task)
         try:
             yield from actors.work(queue, kept)
@@ -52,6 +52,38 @@ class OnRay:
             actors.end()
             if ours:
                 ray.shutdown()
+
+    def _start(self, ray: Any) -> None:
+        if self.address:
+            check_answers(self.address)
+        try:
+            ray.init(
+                address=self.address or None, log_to_driver=False, logging_level="error",
+                **({} if self.address else {"include_dashboard": False}),
+            )  # fmt: skip
+        except (OSError, RuntimeError, ValueError) as error:  # another version, another service
+            raise _no_cluster(self.address or "this machine", error) from error
+
+
+def check_answers(address: str) -> None:
+    """Raise if nobody listens at HOST:PORT, where Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        return  # such as "auto", which Ray resolves
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise _no_cluster(address, error) from None
+
+
+def _no_cluster(address: str, error: Exception) -> TellapartError:
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return TellapartError(
+        f"no Ray cluster answers at {address}: {reason}",
+        allowed="--workers ray:HOST:PORT, with the address that `ray start --head` printed",
+        todo="look whether it runs with: ray status; without an address, --workers ray uses the "
+        "cores of this machine",
+    )
 
 
 @dataclass(slots=True)
