@@ -14,8 +14,8 @@ The last line is JSON:
   one thread, since that is what grows; the largest resident memory, mapped files included;
 - mine_exponent: how the seconds grow from 500,000 to 1 and 2 million captions;
 - memory_same_bytes: whether `--memory 1G` and `--memory 4G` gave the same files for 100,000
-  captions by random word vectors of 1,024 numbers, whose files do not fit into 1G beside the
-  program;
+  captions (of 21,000 texts, to save time) by random word vectors of 1,024 numbers, whose files do
+  not fit into 1G beside the program;
   memory_peak_mb_1G and memory_peak_mb_4G are the peaks.
 
 Captions are those of COCO val2014 (TELLAPART_REAL_DATA names the data), each varied: two words give
@@ -37,14 +37,13 @@ import importlib.util
 import itertools
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -59,7 +58,7 @@ from tellapart.seeds import rng
 
 SIZES = tuple(int(size) for size in os.environ.get("SIZES", "500000,1000000,2000000").split(","))
 MEMORY = "2G"
-WIDE, WIDE_SIZE = 1024, int(os.environ.get("WIDE_SIZE", "100000"))
+WIDE, WIDE_SIZE, WIDE_TEXTS = 1024, int(os.environ.get("WIDE_SIZE", "100000")), 21_000
 SCENES, FEW, REPEATS = int(os.environ.get("SCENES", "6000")), 24, 3
 PICTURES, BACKBONE, RAY_TIMES = int(os.environ.get("PICTURES", "1000")), "efficientnet-lite0", 2
 
@@ -118,9 +117,9 @@ def word_vectors(folder: Path) -> Path:
     return random_vectors(folder, 50)
 
 
-def random_vectors(folder: Path, width: int) -> Path:
-    """A file of random vectors of all words of the captions that are varied."""
-    words = sorted({word.lower() for words in base_captions() for word in words})
+def random_vectors(folder: Path, width: int, texts: Iterable[Sequence[str]] = ()) -> Path:
+    """A file of random vectors of all words of some texts, or of the captions that are varied."""
+    words = sorted({word.lower() for one in texts or base_captions() for word in one})
     rows = rng(0, "benchmark", "words").normal(size=(len(words), width))
     path = folder / f"words-{width}.txt"
     lines = (
@@ -202,7 +201,13 @@ def mine(folder: Path) -> Figures:
 
 def memory(folder: Path) -> Figures:
     """Mining with little memory and with enough, where vectors do not fit into the little."""
-    words = random_vectors(folder, WIDE)
+    texts = base_captions()[:WIDE_TEXTS]
+    words = random_vectors(folder, WIDE, texts)
+    ids = np.arange(WIDE_SIZE)
+    chosen = rng(0, "benchmark", "repeated").integers(len(texts), size=WIDE_SIZE)
+    pl.DataFrame({"id": ids, "image": ids // 5, "text": [" ".join(texts[k]) for k in chosen]}
+                 ).with_columns(pl.col("id", "image").cast(pl.String)
+                 ).write_parquet(folder / f"{WIDE_SIZE}.parquet")  # fmt: skip
     runs = {size: neighbours(folder, WIDE_SIZE, size, words) for size in ("1G", "4G")}
     peaks = {f"memory_peak_mb_{size}": run["peak_mb"] for size, run in runs.items()}
     return {**peaks, "memory_same_bytes": len({run["hash"] for run in runs.values()}) == 1}
@@ -223,41 +228,42 @@ class Jobs:
             ta.build("bison", corpus, folder / "bison", ta.BuildOptions(verifier="oracle"))
         return cls(folder)
 
+    def words(self, verb: str, out: Path, workers: str) -> list[str]:
+        """A job as words of the command line."""
+        bison, world = str(self.folder / "bison"), str(self.folder / "world")
+        job = {
+            "evaluate": ["evaluate", "storybook", "--on", bison, "--out", str(out), "--no-cache"],
+            "features": ["features", world, str(out), "--backbone", "pixels"],
+        }
+        return [*job[verb], *(("--workers", workers) if workers else ())]
+
     def evaluate(self, workers: str) -> None:
         """The shipped model on all items."""
         options = ta.EvaluateOptions(use_cache=False, workers=workers)
         with tempfile.TemporaryDirectory(dir=self.folder) as out:
             ta.evaluate("storybook", on=self.folder / "bison", out=Path(out), options=options)
 
-    def features(self, workers: str, backbone: str = "pixels") -> None:
+    def features(self, workers: str, backbone: str) -> None:
         """Of all pictures."""
         options = ta.FeatureOptions(workers=workers, backbone=backbone)
         with tempfile.TemporaryDirectory(dir=self.folder) as out:
             ta.features(self.folder / "world", Path(out) / "features", options)
 
 
-def spent(work: Callable[[], None]) -> Spent:
-    """What a job takes once, its workers included."""
-    start, used = time.perf_counter(), _processor()
-    work()
-    return Spent(time.perf_counter() - start, _processor() - used)
-
-
-def _processor() -> float:
-    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, who))
-
-
 def shards(top: Path) -> Figures:
-    """One worker against none, for many scenes and for few, which show what it costs to start."""
+    """Commands with one worker against those without, for many scenes and for few.
+
+    The few show what it costs to start a worker. Each is a process of its own: a worker is always
+    new, and what has run before in a process makes it faster.
+    """
     figures: Figures = {}
-    sizes = {size: Jobs.of(top, size) for size in (FEW, SCENES)}
     for name in ("evaluate", "features"):
         runs: dict[tuple[int, str], list[Spent]] = defaultdict(list)
         for _ in range(REPEATS):
-            for size, workers in itertools.product(sizes, ("", "local:1")):
-                work = getattr(sizes[size], name)
-                runs[size, workers].append(spent(partial(work, workers)))
+            for size, workers in itertools.product((FEW, SCENES), ("", "local:1")):
+                words = Jobs.of(top, size).words(name, top / "out", workers)
+                runs[size, workers].append(Spent(*measured(*words)[:2]))
+                shutil.rmtree(top / "out")
         for by in Spent._fields:
             least = {run: min(getattr(one, by) for one in every) for run, every in runs.items()}
             plain, one = least[SCENES, ""], least[SCENES, "local:1"]
@@ -285,18 +291,24 @@ def on_ray(top: Path) -> Figures:
     import ray
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    every, pictures = Jobs.of(top, SCENES), Jobs.of(top, PICTURES)
+    all_scenes, pictures = Jobs.of(top, SCENES), Jobs.of(top, PICTURES)
     works: dict[str, Callable[[str], None]]
-    works = {"evaluate": every.evaluate, "features": partial(pictures.features, backbone=BACKBONE)}
+    works = {
+        "evaluate": all_scenes.evaluate,
+        "features": partial(pictures.features, backbone=BACKBONE),
+    }
     tiny = Jobs.of(top, FEW)
-    seconds: dict[tuple[str, int], float] = {}
-    for cores in (1, 2):
+    every_time: dict[tuple[str, int], list[float]] = defaultdict(list)
+    for cores in (1, 2) * RAY_TIMES:  # in turn: others on the machine come and go
         ray.init(num_cpus=cores, include_dashboard=False, log_to_driver=False)
         tiny.evaluate("ray")  # the first actor of a cluster waits for its workers to start
         for name, work in works.items():
-            seconds[name, cores] = min(spent(partial(work, "ray")).clock for _ in range(RAY_TIMES))
-            print(f"{cores} Ray workers: {name} {seconds[name, cores]:.1f} s", flush=True)
+            start = time.perf_counter()
+            work("ray")
+            every_time[name, cores].append(time.perf_counter() - start)
+            print(f"{cores} Ray workers: {name} {every_time[name, cores][-1]:.1f} s", flush=True)
         ray.shutdown()
+    seconds = {run: min(times) for run, times in every_time.items()}
     gains = {f"ray_{name}": round(seconds[name, 1] / seconds[name, 2], 3) for name in works}
     clock = {f"ray_{name}_{cores}_s": round(took, 1) for (name, cores), took in seconds.items()}
     return {"ray_speedup": min(gains.values()), **gains, **clock}

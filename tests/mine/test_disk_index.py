@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import count
 from pathlib import Path
 
@@ -170,7 +171,9 @@ def test_vectors_that_do_not_fit_are_given_back_while_they_are_read(tmp_path):
     shards = []
     for k in range(number):
         path = tmp_path / f"{k}.rows"
-        path.write_bytes(disk_index.row_bytes(vectors[k], numbers[k], numbers[k] // np.uint64(5)))
+        file = caption_rows.RowsInMemory(size)
+        file.room(width)[:] = vectors[k]
+        path.write_bytes(file.ended(numbers[k], numbers[k] // np.uint64(5)))
         shards.append(disk_index.RowShard(path, k * size, size, width))
     each = size * (4 * width + 8)
     files = disk_index.VectorFiles(shards, np.ones(number * size, bool), memory=3 * each)
@@ -178,6 +181,29 @@ def test_vectors_that_do_not_fit_are_given_back_while_they_are_read(tmp_path):
     assert np.array_equal(files.rows(rows), vectors.reshape(-1, width)[rows])
     assert np.array_equal(files.images(rows), rows.astype(np.uint64) // np.uint64(5))
     assert 0 < resident(tmp_path) <= 3 * each + number * (64 << 10)
+
+
+def test_a_shard_of_vectors_is_in_memory_once_while_it_is_made(tmp_path, monkeypatch):
+    """What widens numbers, or copies them, does so for some texts at a time."""
+    monkeypatch.setattr(caption_rows, "MEANS", 100)
+    width, texts = 512, [f"{WORDS[k % 40]} {WORDS[50 + k % 7]}" for k in range(2_000)]
+    names = sorted({word for text in texts for word in text.split()})
+    made = rng(5, "wide").normal(size=(len(names), width))
+    lines = (f"{name} {' '.join(map(str, row))}\n" for name, row in zip(names, made, strict=True))
+    (tmp_path / "words.txt").write_text("".join(lines), encoding="utf-8")
+    ids = list(map(str, range(len(texts))))
+    pl.DataFrame({"id": ids, "image": ids, "text": texts}).write_parquet(tmp_path / "table.parquet")
+    encoder = caption_rows.TextEncoder.of(str(tmp_path / "words.txt"), tmp_path / "words")
+    captions = caption_rows.CaptionFile.of(tmp_path / "table.parquet")
+    make = caption_rows.VectorTask(captions, encoder).open()
+    tracemalloc.start()
+    file = make((0, len(texts)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    size = 4 * width * len(texts)
+    assert size < len(file.data) and peak < 1.5 * size
+    rows = np.frombuffer(file.data, np.float32, width * len(texts)).reshape(-1, width)
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1) and np.array_equal(rows[0], rows[280])
 
 
 def test_too_little_memory_for_a_shard_is_told_with_what_is_enough(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,10 @@ import polars as pl
 
 from tellapart.errors import BadInput
 from tellapart.files import require_columns, write_json, write_parquet
-from tellapart.mine.neighbours.disk_index import RowShard, row_bytes
+from tellapart.mine.neighbours.disk_index import RowShard
 from tellapart.parquet import schema_of, try_parquet, whole_parquet
 from tellapart.text.tokens import tokens
-from tellapart.text.word_vectors import FORMS, WordVectors, read_vectors
+from tellapart.text.word_vectors import FORMS, MEANS, WordVectors, read_vectors
 from tellapart.types import Floats32
 from tellapart.work.shard import Shard, ShardResult
 
@@ -92,8 +92,8 @@ class CaptionFile:
         ]  # fmt: skip
 
 
-Encode = Callable[[Sequence[str]], Floats32]
-"""Texts become rows of numbers."""
+Encode = Callable[[Sequence[str]], Iterator[tuple[Any, Floats32]]]
+"""Texts become rows of numbers, some at a time: their places, and a row for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,20 +125,23 @@ class TextEncoder:
             name, words = json.loads((self.words / "words.json").read_text("utf-8"))
             matrix = np.load(self.words / "words.npy", mmap_mode="r", allow_pickle=False)
             known = WordVectors(name, tuple(words), matrix)
-            return lambda texts: known.mean_vectors([tokens(text) for text in texts]).vectors
+
+            def means(texts: Sequence[str]) -> Iterator[tuple[Any, Floats32]]:
+                for start in range(0, len(texts), MEANS):
+                    part = texts[start : start + MEANS]
+                    made = known.mean_vectors([tokens(text) for text in part]).vectors
+                    yield slice(start, start + len(part)), made
+
+            return means
         model = self._model()
 
-        def encode(texts: Sequence[str]) -> Floats32:
+        def encode(texts: Sequence[str]) -> Iterator[tuple[Any, Floats32]]:
             # Texts of one length go together: less of a batch is filling.
             order = sorted(range(len(texts)), key=lambda k: (len(texts[k]), texts[k]))
-            rows: Any = None
             for start in range(0, len(order), BATCH):
                 places = order[start : start + BATCH]
-                made = np.asarray(model.embed_texts([texts[k] for k in places]), np.float32)
-                rows = np.empty((len(texts), made.shape[1]), np.float32) if rows is None else rows
-                rows[places] = made
-            found: Floats32 = rows
-            return found
+                made = model.embed_texts([texts[k] for k in places])
+                yield places, np.asarray(made, np.float32)
 
         return encode
 
@@ -175,11 +178,37 @@ class VectorTask:
 
         def vectors(part: tuple[int, int]) -> ShardResult:
             table = self.captions.part(*part)
-            rows = _unit(encode(table["text"].to_list()))
-            data = row_bytes(rows, _numbers(table["text"]), _numbers(table["image"]))
-            return ShardResult(data, {"width": rows.shape[1]})
+            file = RowsInMemory(len(table))
+            for places, rows in encode(table["text"].to_list()):
+                file.room(rows.shape[1])[places] = _unit(rows)
+            return ShardResult(
+                file.ended(_numbers(table["text"]), _numbers(table["image"])), {"width": file.width}
+            )
 
         return vectors
+
+
+class RowsInMemory:
+    """The content of a `RowShard` file while it is made: vectors are in memory once."""
+
+    def __init__(self, rows: int) -> None:
+        self.rows, self.width = rows, 0
+        self._data = bytearray()
+
+    def room(self, width: int) -> Floats32:
+        """Where the vectors go: a row for each."""
+        if not self.width:
+            self.width = width
+            self._data = bytearray(self.rows * (4 * width + 16))
+        vectors = np.frombuffer(self._data, np.float32, self.rows * width)
+        return vectors.reshape(self.rows, width)
+
+    def ended(self, texts: npt.NDArray[np.uint64], images: npt.NDArray[np.uint64]) -> bytearray:
+        """The content, with the numbers of texts and images."""
+        start = 4 * self.rows * self.width
+        self._data[start : start + 8 * self.rows] = texts.tobytes()
+        self._data[start + 8 * self.rows :] = images.tobytes()
+        return self._data
 
 
 def _unit(rows: Floats32) -> Floats32:

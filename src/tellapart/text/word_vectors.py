@@ -12,19 +12,21 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
 from tellapart.errors import BadInput, need
 from tellapart.text.tfidf import word_counts
-from tellapart.types import Floats32, Ints32
+from tellapart.types import Floats, Floats32, Ints32
 
 Texts = Sequence[Sequence[str]]
 """Texts as lists of words."""
 FASTTEXT = (793712314).to_bytes(4, "little")
 """The first bytes of a binary fastText file."""
 CHUNK = 1 << 22
+MEANS = 8192
+"""Texts whose means are made at a time, as double precision doubles memory."""
 FORMS = (
     "fastText .vec or .bin, word2vec as text or binary, GloVe as text, each also with .gz: "
     "one row per word with its numbers, with or without a first line that counts both"
@@ -62,12 +64,18 @@ class WordVectors:
         with_vector = np.asarray(counts.sum(axis=1)).ravel()
         total = sum(len(words) for words in texts)
         sums = np.empty((len(texts), self.matrix.shape[1]), np.float32)
-        wide = self.matrix.astype(np.float64)
-        for start in range(0, len(texts), 8192):  # in blocks, as double precision doubles memory
-            part = slice(start, start + 8192)
-            sums[part] = (counts[part] @ wide) / np.maximum(with_vector[part], 1)[:, None]
+        for start in range(0, len(texts), MEANS):
+            part = slice(start, start + MEANS)
+            sums[part] = self._sums(counts[part]) / np.maximum(with_vector[part], 1)[:, None]
         unknown = np.flatnonzero(~sums.any(axis=1)).astype(np.int32)
         return MeanVectors(sums, float(with_vector.sum()) / max(1, total), unknown)
+
+    def _sums(self, counts: Any) -> Floats:
+        """Sums in double precision; only the vectors of words that occur are widened."""
+        used, places = np.unique(counts.indices, return_inverse=True)
+        shape = (counts.shape[0], len(used))
+        mine = type(counts)((counts.data, places, counts.indptr), shape=shape)
+        return np.asarray(mine @ self.matrix[used].astype(np.float64))
 
 
 def read_vectors(path: Path | str, words: Collection[str] | None = None) -> WordVectors:

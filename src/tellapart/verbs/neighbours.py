@@ -253,7 +253,7 @@ class CodeTask:
 
         def code(number: int) -> ShardResult:
             rows = self.files.kept_rows(number)
-            made = coded(self.trained, self.shape, self.files.rows(rows), rows)
+            made = coded(self.trained, self.shape, self.files, rows)
             return ShardResult(made)
 
         return code

@@ -35,7 +35,7 @@ class Shard:
 class ShardResult:
     """The content of a shard's file, and notes for whoever puts the shards together."""
 
-    data: bytes
+    data: bytes | bytearray
     notes: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -49,6 +49,8 @@ TARGET = 0.965
 TUNED_ON, MEASURED_ON = 256, 512
 EXACT_UP_TO = 20_000
 """Up to this many vectors each is compared with every other."""
+CODED = 8_192
+"""Vectors that are coded at a time."""
 BLOCK_BYTES = 32 << 20
 """Room for the vectors that one block of queries is compared with."""
 PAGES = 1 << 14
@@ -93,13 +95,6 @@ class RowShard:
         with self.path.open("rb") as file:
             file.seek(start)
             return np.frombuffer(file.read(8 * self.rows), np.uint64)
-
-
-def row_bytes(
-    vectors: Floats32, texts: npt.NDArray[np.uint64], images: npt.NDArray[np.uint64]
-) -> bytes:
-    """The content of such a file."""
-    return vectors.astype(np.float32).tobytes() + texts.tobytes() + images.tobytes()
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,10 +170,14 @@ class VectorFiles:
             return
         each = self.size * (4 * self.width + 8)
         if (len(self._resident) + 1) * each > self.memory:
-            for mapped in (*self._open.values(), *self._images.values()):
-                mapped._mmap.madvise(mmap.MADV_DONTNEED)
-            self._resident.clear()
+            self.give_back()
         self._resident.add(shard)
+
+    def give_back(self) -> None:
+        """Give back the memory that mapped vectors take; what is looked at is read again."""
+        for mapped in (*self._open.values(), *self._images.values()):
+            mapped._mmap.madvise(mmap.MADV_DONTNEED)
+        self._resident.clear()
 
     def sample(self, number: int, seed: int, what: str) -> Rows:
         """Some kept rows, in order."""
@@ -251,6 +250,7 @@ def train_index(files: VectorFiles, shape: IndexShape, seed: int, path: Path) ->
     """Train centres and codes on a sample, and write an index that is empty."""
     faiss = need("faiss", "text", "a search past memory")
     sample = shape.padded(files.rows(files.sample(shape.sample, seed, "training")))
+    files.give_back()
     rng = seeds.rng(seed, "centres")
     centres = sample[np.sort(rng.choice(len(sample), size=shape.lists, replace=False))].copy()
     threads = faiss.omp_get_max_threads()
@@ -284,11 +284,13 @@ def _graph(faiss: Any, centres: Floats32, shape: IndexShape) -> Any:
     return graph
 
 
-def coded(trained: Path, shape: IndexShape, vectors: Floats32, rows: Rows) -> bytes:
-    """An index of some vectors, as the content of a file."""
+def coded(trained: Path, shape: IndexShape, files: VectorFiles, rows: Rows) -> bytes:
+    """An index of some rows, as the content of a file."""
     faiss = need("faiss", "text", "a search past memory")
     index = faiss.read_index(str(trained))
-    index.add_with_ids(shape.padded(vectors), rows)
+    for start in range(0, len(rows), CODED):
+        some = rows[start : start + CODED]
+        index.add_with_ids(shape.padded(files.rows(some)), some)
     # Lists are all that is merged: the centres would stand in the file of every shard.
     centres, index.own_fields = index.quantizer, False
     index.quantizer = nothing = faiss.IndexFlatIP(shape.width)
