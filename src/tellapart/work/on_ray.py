@@ -80,7 +80,7 @@ def _no_cluster(address: str, error: Exception) -> TellapartError:
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return TellapartError(
         f"no Ray cluster answers at {address}: {reason}",
-        allowed="--workers ray:HOST:PORT, with the address that `ray start --head` printed",
+        allowed="--workers ray:HOST:PORT, with the address that `ray start` printed",
         todo="look whether it runs with: ray status; without an address, --workers ray uses the "
         "cores of this machine",
     )
