@@ -73,10 +73,7 @@ def analyse_collection_size(
     sentences = []
     for (name, k), curve in frame.group_by("queries", "k", maintain_order=True):
         first, last = curve.row(0, named=True), curve.row(-1, named=True)
-        sentences.append(
-            f"{name}: recall@{k} falls from {_recall(first)} among {first['images']:,} images to "
-            f"{_recall(last)} among {last['images']:,}."
-        )
+        sentences.append(_sentence(f"{name}: recall@{k}", first, last))
     title = "Recall by size of the collection"
     figure = Figure(title, f"{title}. {' '.join(sentences)}", tuple(_panels(frame)))
     methods = ("mean over all random collections (hypergeometric); interval: over images",)
@@ -109,6 +106,19 @@ def found_among(ranks: Ints, images: int, size: int, k: int) -> Floats:
     from scipy.stats import hypergeom
 
     return np.asarray(hypergeom(images - 1, ranks - 1, size - 1).cdf(k - 1), float)
+
+
+def _sentence(name: str, first: dict[str, Any], last: dict[str, Any]) -> str:
+    """Recall in the smallest and the largest collection."""
+    queries = f"{last['n']:,} queries"
+    if first["images"] == last["images"]:
+        return f"{name} is {_recall(last)} among {last['images']:,} images, {queries}."
+    way = "falls from" if last["recall"] < first["recall"] else "is"
+    then = "to" if way != "is" else "and"
+    return (
+        f"{name} {way} {_recall(first)} among {first['images']:,} images {then} {_recall(last)} "
+        f"among {last['images']:,}, {queries}."
+    )
 
 
 def _recall(row: dict[str, Any]) -> str:

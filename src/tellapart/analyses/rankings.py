@@ -126,16 +126,20 @@ def analyse_rankings(
     sentences = tuple(map(_sentence, rows))
     title = "Agreement between rankings of systems"
     figure = Figure(title, f"{title}. {' '.join(sentences)}", tuple(panels[:6]))
-    methods = (
-        f"tau-b (Kendall 1945); interval: bootstrap over items, {options.resamples:,} resamples, "
-        "shifted to correct for the noise that resampling adds; p: permutation of the systems",
-    )
-    shares = {one.name: "percent" for one in rankings if one.sums is not None}
+    methods = ["tau-b (Kendall 1945); p: permutation of the systems"]
+    if frame["low"].drop_nulls().len():
+        methods.append(
+            f"interval: bootstrap over items, {options.resamples:,} resamples, shifted to correct "
+            "for the noise that resampling adds"
+        )
+    if any(one.sums is None for one in rankings):
+        methods.append("scores from a table have no items to resample, so they count as exact")
+    shares = {one.name: ".6g" if one.sums is None else "percent" for one in rankings}
     tables = (
         ResultTable("rankings", title, frame, FORMS),
         ResultTable("scores", "Scores", _score_table(rankings), shares),
     )
-    return Analysis("rankings", title, sentences, tables, figure, methods)
+    return Analysis("rankings", title, sentences, tables, figure, tuple(methods))
 
 
 def _of_runs(runs: Any, options: RankingOptions) -> list[_Ranking]:

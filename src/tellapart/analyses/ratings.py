@@ -191,8 +191,8 @@ def _scores(
 
 def _mean_sentence(row: dict[str, Any]) -> str:
     return (
-        f"{row['ratings of']}: {row['captions']:,} captions have a mean rating of "
-        f"{row['mean']:.3f} ({row['low']:.3f} to {row['high']:.3f})."
+        f"{row['ratings of']}: {row['captions']:,} captions with {row['ratings']:,} ratings have "
+        f"a mean of {row['mean']:.3f} ({row['low']:.3f} to {row['high']:.3f})."
     )
 
 

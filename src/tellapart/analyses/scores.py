@@ -148,7 +148,10 @@ def _separation(
 
 
 def _sentence(row: dict[str, Any]) -> str:
-    ends = f"AUC {row['AUC']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
+    ends = (
+        f"AUC {row['AUC']:.3f} ({row['low']:.3f} to {row['high']:.3f}; {row['right']:,} right, "
+        f"{row['wrong']:,} wrong)"
+    )
     if row["low"] <= 0.5 <= row["high"]:
         return (
             f"{row['model']}: {row['metric']} is not shown to differ between right and wrong "
