@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tellapart.analyses.figure import Figure, Panel
+from tellapart.analyses.figure import BAND, Figure, Panel
 from tellapart.reports.drawing import PRINT
 
 
@@ -34,3 +34,16 @@ def test_an_axis_of_kappas_has_few_ticks():
         "concat"
     ]
     assert drawn["layer"][-1]["encoding"]["x"]["axis"]["tickCount"] <= 6
+
+
+def test_bands_that_would_hide_each_other_are_left_out_and_not_promised():
+    def drawn(models):
+        rows = tuple({"x": k, "y": 5.0, "low": 1.0, "high": 9.0, "series": f"m{m}"}
+                     for m in range(models) for k in range(3))  # fmt: skip
+        panel = Panel("lines", rows, "place", f"accuracy, %{BAND}")
+        (made,) = Figure("t", "w", (panel,)).drawing(PRINT)["concat"]
+        marks = [layer["mark"]["type"] for layer in made["layer"]]
+        return "area" in marks, made["layer"][-1]["encoding"]["y"]["axis"]["title"]
+
+    assert drawn(3) == (True, "accuracy, % (band: 95% interval)")
+    assert drawn(7) == (False, "accuracy, %")

@@ -11,7 +11,7 @@ import polars as pl
 
 from tellapart import seeds
 from tellapart.analyses.analysis import Analysis, AnalysisKind, AnalysisOptions, ResultTable
-from tellapart.analyses.figure import Figure, Panel
+from tellapart.analyses.figure import BAND, Figure, Panel
 from tellapart.analyses.sources import QueryFiles, paths_of
 from tellapart.corpus.reader import name_of
 from tellapart.errors import BadInput
@@ -87,7 +87,7 @@ def _panels(frame: pl.DataFrame) -> Iterator[Panel]:
     apart, series = "queries", "measure"
     if frame["queries"].n_unique() > 1:
         apart, series = series, apart
-    axes = "images in the collection", "recall, % (band: 95% interval)"
+    axes = "images in the collection", f"recall, %{BAND}"
     for (title,), own in rows.group_by(apart, maintain_order=True):
         points = tuple(
             {"x": r["images"], "y": 100 * r["recall"], "low": 100 * r["low"],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +22,9 @@ Numbers = Sequence[float] | Floats
 Form = Literal["dots", "lines", "bars", "points"]
 ROW_HEIGHT = 26
 HEIGHT = 220
+BAND = " (band: 95% interval)"
+MOST_BANDS = 4
+"""The bands of more series than this would hide each other; their intervals are in the tables."""
 TICKS = 6
 """About this many ticks on an axis of numbers, so that labels stand apart."""
 ABOVE, BELOW, RIGHT, LEFT = (0, -11), (0, 13), (9, 4), (-9, 4)
@@ -185,15 +188,19 @@ def _axes(panel: Panel, padding: int = 8) -> tuple[dict[str, Any], dict[str, Any
 
 
 def _lines(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
+    banded = len(panel.series) <= MOST_BANDS
+    if not banded:
+        panel = replace(panel, y=panel.y.replace(BAND, ""))
     x, y = _axes(panel)
     colour, shape = (_colour(panel, colours, what) for what in ("color", "shape"))
+    band = {
+        "mark": {"type": "area", "opacity": 0.2},
+        "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"},
+                     "color": colour},
+    }  # fmt: skip
     return [
         *_across(panel, colours, "y"),
-        {
-            "mark": {"type": "area", "opacity": 0.2},
-            "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"},
-                         "color": colour},
-        },
+        *([band] if banded else []),
         {"mark": {"type": "line", "strokeWidth": 2}, "encoding": {"x": x, "y": y, "color": colour}},
         {
             "mark": {"type": "point", "size": 50, "filled": True, "opacity": 1},

@@ -13,7 +13,7 @@ import polars as pl
 
 from tellapart import seeds
 from tellapart.analyses.analysis import Analysis, AnalysisKind, ResultTable
-from tellapart.analyses.figure import Figure, Panel
+from tellapart.analyses.figure import BAND, Figure, Panel
 from tellapart.analyses.rankings import tau_b
 from tellapart.analyses.units import Sources, UnitOptions, UnitTable, unit_table
 from tellapart.errors import BadInput
@@ -228,7 +228,7 @@ def _figure(
             if row[column] is not None
         )  # fmt: skip
 
-    axis = f"{measure}, % (band: 95% interval)"
+    axis = f"{measure}, %{BAND}"
     panels = [Panel("lines", points("value", 100.0, "low", "high"), options.setting, axis, log=log)]
     panels += [
         Panel("lines", points(name, 1.0, name, name), options.setting, name, log=log)

@@ -10,7 +10,7 @@ import polars as pl
 
 from tellapart import seeds
 from tellapart.analyses.analysis import Analysis, AnalysisKind, ResultTable, plain
-from tellapart.analyses.figure import Figure, Panel
+from tellapart.analyses.figure import BAND, Figure, Panel
 from tellapart.analyses.units import Sources, UnitOptions, unit_table
 from tellapart.errors import BadInput
 from tellapart.options import Help
@@ -151,7 +151,7 @@ def _figure(title: str, fact: str, places: pl.DataFrame, measure: str) -> Figure
     )  # fmt: skip
     told = ", ".join(f"{r['series']} {r['x']:.3g}: {r['y']:.1f}%".strip() for r in rows)
     panel = Panel(
-        "lines", rows, fact.replace("_", " "), f"{measure}, % (band: 95% interval)", domain=(0, 100)
+        "lines", rows, fact.replace("_", " "), f"{measure}, %{BAND}", domain=(0, 100)
     )
     return Figure(title, f"{title}. {told}.", (panel,))
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from tellapart import seeds
 from tellapart.analyses.analysis import Analysis, AnalysisKind, AnalysisOptions, ResultTable
-from tellapart.analyses.figure import Figure, Panel
+from tellapart.analyses.figure import BAND, Figure, Panel
 from tellapart.analyses.sources import RatingFiles, cluster_error, paths_of
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import name_of, read_corpus
@@ -210,7 +210,7 @@ def _sentence(row: dict[str, Any]) -> str:
 
 def _panel(name: str, points: list[dict[str, Any]]) -> Panel:
     return Panel("lines", tuple(points), "score, scaled from 0 to 1 (its 99th percentile)",
-                 "mean rating (band: 95% interval)", name)  # fmt: skip
+                 f"mean rating{BAND}", name)  # fmt: skip
 
 
 ANALYSIS = AnalysisKind(
