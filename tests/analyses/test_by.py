@@ -89,7 +89,9 @@ def test_a_sentence_calls_no_group_the_highest_where_a_small_one_is_higher():
 def test_a_run_that_is_alike_everywhere_has_no_easiest_group(bench):
     run = answered(bench, lambda item: 99.0, "always")
     found = ta.analyse("by", run, ta.ByOptions(by="kind", resamples=50))
-    assert found.sentences == (f"always: accuracy is 100.0% for every kind (n = {len(bench.items):,}).",)
+    assert found.sentences == (
+        f"always: accuracy is 100.0% for every kind (n = {len(bench.items):,}).",
+    )
     assert found.figure.words.count("animal") == 1, "each group is told once"
 
 

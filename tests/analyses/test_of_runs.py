@@ -128,6 +128,13 @@ def test_published_scores_are_ranked_from_a_table(tmp_path):
     assert "not shown to rank systems alike" in found.sentences[0]
     assert "bootstrap" not in " ".join(found.methods), "there are no items to resample"
     assert "69.25" in str(found), "scores are shown as they were given"
+    for bad in ("NaN", "none"):
+        path.write_text(f"system,one,two\nA,1,2\nB,{bad},3\nC,3,1\n")
+        with pytest.raises(BadInput, match=f"one of B is not a number: {bad}"):
+            ta.analyse("rankings", (), ta.RankingOptions(scores=path))
+    path.write_text("system,one,two,note\nA,1,2,x\nB,,3,y\nC,3,1,z\nD,4,5,\n")
+    found = ta.analyse("rankings", (), ta.RankingOptions(scores=path))
+    assert found.table("rankings")["systems"].to_list() == [3], "an empty cell is no score"
     path.write_text("system,one\nA,1\nB,2\nC,3\n")
     with pytest.raises(BadInput, match="too few rankings to compare: 1"):
         ta.analyse("rankings", (), ta.RankingOptions(scores=path))

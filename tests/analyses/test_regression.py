@@ -34,7 +34,10 @@ def test_a_planted_effect_is_found_and_another_is_not_claimed(bench):
     assert per_word == pytest.approx(2.718281828**-0.25, abs=0.05)
     assert row["high"] < 1 and "the higher the caption length, the harder" in found.sentences[0]
     other = effects(found)["foil_position"]
-    assert other["low"] < 1 < other["high"] and "no effect is shown of foil position (odds" in found.sentences[1]
+    assert (
+        other["low"] < 1 < other["high"]
+        and "no effect is shown of foil position (odds" in found.sentences[1]
+    )
     assert "are not shown to differ" in found.sentences[2]
     assert all(one.startswith("m (n = 900): ") for one in found.sentences)
 

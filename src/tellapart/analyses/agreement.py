@@ -156,7 +156,7 @@ def _item_sentences(items: pl.DataFrame, counts: dict[str, int]) -> Iterator[str
     for (sort,), rows in items.group_by("sort", maintain_order=True):
         first, count = rows.row(0, named=True), counts[str(sort)]
         verb = "1 item is" if count == 1 else f"{count:,} items are"
-        yield f"{verb} {sort}, such as {first['item']} (\"{first['caption']}\")."
+        yield f'{verb} {sort}, such as {first["item"]} ("{first["caption"]}").'
 
 
 def _figure(title: str, pairs: pl.DataFrame) -> Figure | None:

@@ -138,7 +138,7 @@ def _settings(
                 else f"{label}: {options.setting} is not a number: {value!r}",
                 allowed=f"a number in the model string, such as {label}?{options.setting}=1000, "
                 "or in a row of the table --settings",
-                where=f"it has {', '.join(sorted(map(str, row))) or 'no settings'}",
+                where=f"its settings: {', '.join(sorted(map(str, row))) or 'none'}",
             )  # fmt: skip
         series = row.get(options.series) if options.series else None
         made.append({"x": x, "series": f"{options.series} {series}" if options.series else ""})

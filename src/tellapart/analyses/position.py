@@ -150,9 +150,7 @@ def _figure(title: str, fact: str, places: pl.DataFrame, measure: str) -> Figure
         for row in places.iter_rows(named=True)
     )  # fmt: skip
     told = ", ".join(f"{r['series']} {r['x']:.3g}: {r['y']:.1f}%".strip() for r in rows)
-    panel = Panel(
-        "lines", rows, fact.replace("_", " "), f"{measure}, %{BAND}", domain=(0, 100)
-    )
+    panel = Panel("lines", rows, fact.replace("_", " "), f"{measure}, %{BAND}", domain=(0, 100))
     return Figure(title, f"{title}. {told}.", (panel,))
 
 

@@ -182,10 +182,24 @@ def _of_table(options: RankingOptions) -> list[_Ranking]:
         column = table[name].cast(pl.Float64, strict=False)
         known = column.is_not_null()
         if known.sum():
+            _check_numbers(table, name, column, options.scores)
             systems = table[SYSTEM].cast(pl.String).filter(known).to_list()
             values = column.filter(known).to_numpy()
             made.append(_Ranking(name, str(options.scores), tuple(systems), values))
     return made
+
+
+def _check_numbers(table: pl.DataFrame, name: str, column: pl.Series, path: Path) -> None:
+    """A column of scores may have empty cells, but nothing else that is not a number."""
+    empty = table[name].is_null()
+    if table[name].dtype == pl.String:
+        empty |= table[name].str.strip_chars() == ""
+    for row in np.flatnonzero((~(column.is_finite().fill_null(False) | empty)).to_numpy()):
+        raise BadInput(
+            f"{name} of {table[SYSTEM][int(row)]} is not a number: {table[name][int(row)]}",
+            where=f"{path}, row {row + 1}",
+            allowed="numbers, and empty cells where a system has no such score",
+        )
 
 
 def tau_b(x: Floats, y: Floats) -> Floats:

@@ -237,7 +237,8 @@ def _fitted(
     columns, scales, matrix = _design(own, facts)
     if len(values) < max(FEWEST, 10 * (len(columns) + 1)):
         raise BadInput(
-            f"too few answers: {len(values):,} of {model} have all {len(columns)} facts",
+            f"too few answers: {len(values):,} of {model} have "
+            + (f"all {len(columns)} facts" if len(columns) > 1 else f"the fact {columns[0]}"),
             allowed=f"at least {max(FEWEST, 10 * (len(columns) + 1))}",
             todo="name fewer facts, or give more items",
         )

@@ -64,7 +64,8 @@ def paper_page(
     style = shared_text("static", "palette.css") + STYLE
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width"><title>{title}: published and ours</title>'
+        f'<meta name="viewport" content="width=device-width">'
+        f"<title>{title}: published and ours</title>"
         f"<style>{style}</style></head>\n<body><main>\n{chr(10).join(parts)}\n</main></body></html>\n"
     )
 
