@@ -80,10 +80,10 @@ def analyse_learning(
     title = f"{units.benchmark.name}: {units.measure.name} by {options.setting}"
     table = ResultTable("learning", title, frame, FORMS)
     figure = _figure(title, frame, units.measure.name, options, sorted(further[0]))
-    methods = ("interval: over groups of items; for tau: bootstrap over groups",)
+    methods = ["interval: over groups of items; for tau: bootstrap over groups"]
     if left:
-        methods += (f"left out, as they have no {options.setting}: {', '.join(left)}",)
-    return Analysis("learning", title, tuple(sentences), (table,), figure, methods)
+        methods.append(f"left out, as they have no {options.setting}: {', '.join(left)}")
+    return Analysis("learning", title, tuple(sentences), (table,), figure, tuple(methods))
 
 
 def _with_setting(
