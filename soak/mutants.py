@@ -42,12 +42,14 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
          "measures/comparison.py", "measures/separation.py"),
         ("tests/measures/test_choice.py", "tests/measures/test_foil.py",
          "tests/measures/test_comparing.py", "tests/measures/test_outcomes.py",
-         "tests/measures/test_overview.py"),
+         "tests/measures/test_overview.py", "tests/published/test_table.py",
+         "tests/reports/test_score_tables.py"),
     ),
     "stats": (
         ("stats/agreement.py", "stats/differences.py", "stats/intervals.py", "stats/power.py",
          "stats/rank_correlation.py", "stats/roc.py", "stats/totals.py"),
-        ("tests/stats", "tests/measures/test_comparing.py"),
+        ("tests/stats", "tests/measures/test_comparing.py", "tests/measures/test_foil.py",
+         "tests/measures/test_caption_judgements.py", "tests/study/test_results.py"),
     ),
     "ties": (
         ("measures/ties.py",),
@@ -58,7 +60,8 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
          "study/questions/bison.py", "study/questions/bivlc.py", "study/questions/choose.py",
          "study/questions/foil.py", "study/questions/rate.py"),
         ("tests/study/test_questions.py", "tests/study/test_tasks.py",
-         "tests/study/test_results.py", "tests/measures/test_choice.py", "tests/test_items.py"),
+         "tests/study/test_results.py", "tests/study/test_pairs.py", "tests/study/test_captions.py",
+         "tests/study/test_surveys.py", "tests/measures/test_choice.py", "tests/test_items.py"),
     ),
     "assignment": (
         ("study/assignment.py", "study/tasks.py"),
@@ -68,7 +71,8 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "guard": (
         ("study/server/guard.py", "web/gate.py", "study/sessions.py", "study/participants.py"),
         ("tests/study/server/test_guard.py", "tests/study/test_prolific.py",
-         "tests/study/server/test_owners.py"),
+         "tests/study/server/test_owners.py", "tests/study/server/test_host.py",
+         "tests/study/server/test_annotators.py", "tests/views/test_views.py"),
     ),
     "cache": (
         ("store/cache.py", "store/rows.py", "store/records.py", "store/arrays.py"),

@@ -7,6 +7,7 @@ with a changed module instead of its file.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -17,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from math import ceil
@@ -27,8 +29,9 @@ from typing import Any
 from soak.mutation import Mutant
 
 LIBRARIES = (
-    "pytest", "_pytest.assertion.rewrite", "numpy", "scipy.stats", "scipy.optimize", "polars",
-    "PIL.Image", "numba", "sqlalchemy", "fastapi", "uvicorn", "httpx", "typer",
+    "pytest", "_pytest.assertion.rewrite", "hypothesis.strategies", "numpy", "scipy.stats",
+    "scipy.optimize", "polars", "PIL.Image", "numba", "sqlalchemy", "fastapi", "uvicorn", "httpx",
+    "typer",
 )  # fmt: skip
 LEAST_SECONDS, TIMES = 60.0, 10.0
 """Processor time for a mutant's tests: so much, or so many times what they took unchanged."""
@@ -109,7 +112,13 @@ def tried(mutant: Mutant, covering: Covering, root: Path) -> str:
         return "not covered"
     source = mutant.source()
 
+    if "numba" not in source:  # what is compiled does not depend on the change: once for all
+        compiled = shared_compiled()
+    else:
+        compiled = tempfile.mkdtemp(prefix="tellapart-mutant-")
+
     def job() -> int:
+        os.environ["NUMBA_CACHE_DIR"] = compiled
         sys.meta_path.insert(0, Changed(mutant.path, source))
         return _pytest(root, tests, [], "-x")
 
@@ -119,13 +128,19 @@ def tried(mutant: Mutant, covering: Covering, root: Path) -> str:
     return ends.get(code, "killed")
 
 
+@cache
+def shared_compiled() -> str:
+    """Where Numba keeps what mutants of modules without compiled functions may share."""
+    return tempfile.mkdtemp(prefix="tellapart-mutants-")
+
+
 def _pytest(root: Path, tests: list[str], plugins: list[Any], *more: str) -> int:
     import pytest
 
     os.chdir(root)
     sys.path.insert(0, str(root))
     loaded = "ignore::pytest.PytestAssertRewriteWarning"  # libraries are, in the parent
-    words = ["-q", "-W", loaded, "-p", "no:cacheprovider", "-p", "no:xdist", *more, *tests]
+    words = ["-q", "-W", loaded, "-p", "no:cacheprovider", *more, *tests]
     return int(pytest.main(words, plugins))
 
 
@@ -158,6 +173,7 @@ def forked(job: Callable[[], int], seconds: float) -> tuple[int | None, str]:
     """Run a job in a child: its code, None where it took too long, and what it said."""
     for name in LIBRARIES:
         importlib.import_module(name)
+    gc.freeze()  # or every child would go through all that the libraries hold, and copy it
     with tempfile.TemporaryFile() as said:
         child = os.fork()
         if child == 0:
@@ -187,7 +203,7 @@ def _run(job: Callable[[], int], out: int, seconds: float) -> None:
     os.dup2(out, 2)
     for name in [one for one in sys.modules if one.partition(".")[0] in ("tellapart", "tests")]:
         del sys.modules[name]  # imported anew, the changed module among them
-    os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="tellapart-mutant-")
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # those of other libraries take seconds
     code = 70
     try:
         code = job()
