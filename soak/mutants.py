@@ -40,7 +40,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "measures": (
         ("measures/choice.py", "measures/foil.py", "measures/measure.py", "measures/scores.py",
          "measures/comparison.py", "measures/separation.py"),
-        ("tests/measures/test_choice.py", "tests/measures/test_foil.py",
+        ("src/tellapart/measures", "tests/measures/test_choice.py", "tests/measures/test_foil.py",
          "tests/measures/test_comparing.py", "tests/measures/test_outcomes.py",
          "tests/measures/test_overview.py", "tests/published/test_table.py",
          "tests/reports/test_score_tables.py"),
@@ -48,18 +48,19 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "stats": (
         ("stats/agreement.py", "stats/differences.py", "stats/intervals.py", "stats/power.py",
          "stats/rank_correlation.py", "stats/roc.py", "stats/totals.py"),
-        ("tests/stats", "tests/measures/test_comparing.py", "tests/measures/test_foil.py",
+        ("src/tellapart/stats", "tests/stats", "tests/measures/test_comparing.py", "tests/measures/test_foil.py",
          "tests/measures/test_caption_judgements.py", "tests/study/test_results.py"),
     ),
     "ties": (
         ("measures/ties.py",),
-        ("tests/measures/test_ties.py", "tests/measures/test_choice.py"),
+        ("src/tellapart/measures/ties.py", "tests/measures/test_ties.py",
+         "tests/measures/test_choice.py"),
     ),
     "questions": (
         ("questions.py", "study/questions/question.py", "study/questions/page.py",
          "study/questions/bison.py", "study/questions/bivlc.py", "study/questions/choose.py",
          "study/questions/foil.py", "study/questions/rate.py"),
-        ("tests/study/test_questions.py", "tests/study/test_tasks.py",
+        ("src/tellapart/questions.py", "tests/study/test_questions.py", "tests/study/test_tasks.py",
          "tests/study/test_results.py", "tests/study/test_pairs.py", "tests/study/test_captions.py",
          "tests/study/test_surveys.py", "tests/measures/test_choice.py", "tests/test_items.py"),
     ),
