@@ -48,8 +48,9 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "stats": (
         ("stats/agreement.py", "stats/differences.py", "stats/intervals.py", "stats/power.py",
          "stats/rank_correlation.py", "stats/roc.py", "stats/totals.py"),
-        ("src/tellapart/stats", "tests/stats", "tests/measures/test_comparing.py", "tests/measures/test_foil.py",
-         "tests/measures/test_caption_judgements.py", "tests/study/test_results.py"),
+        ("src/tellapart/stats", "tests/stats", "tests/measures/test_comparing.py",
+         "tests/measures/test_foil.py", "tests/measures/test_caption_judgements.py",
+         "tests/study/test_results.py"),
     ),
     "ties": (
         ("measures/ties.py",),

@@ -119,8 +119,9 @@ def tried(mutant: Mutant, covering: Covering, root: Path) -> str:
 
     def job() -> int:
         os.environ["NUMBA_CACHE_DIR"] = compiled
-        sys.meta_path.insert(0, Changed(mutant.path, source))
-        return _pytest(root, tests, [], "-x")
+        changed = Changed(mutant.path, source)
+        changed.pytest_sessionstart()
+        return _pytest(root, tests, [changed], "-x")
 
     most = max(LEAST_SECONDS, TIMES * sum(covering.seconds.get(name, 0.0) for name in tests))
     code, _ = forked(job, most)
@@ -151,6 +152,10 @@ class Changed:
         parts = path.with_suffix("").parts
         start = len(parts) - 1 - parts[::-1].index("tellapart")
         self._name, self._path, self._source = ".".join(parts[start:]), path, source
+
+    def pytest_sessionstart(self) -> None:
+        """Before pytest's own finder, which reads files whose doctests it is told to run."""
+        sys.meta_path[:] = [self, *(one for one in sys.meta_path if one is not self)]
 
     def find_spec(self, name: str, _path: object = None, _target: object = None) -> Any:
         """As the import system asks."""
