@@ -22,6 +22,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -113,13 +114,26 @@ def campaign(part: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]
     for mutant in sample(part, options.sample, options.seed):
         row = known.get(mutant.name)
         if row is None:
-            if covering is None:
-                modules = [SOURCE / name for name in PARTS[part][0]]
-                covering = covering_tests(ROOT, modules, PARTS[part][1])
+            covering = covering or covering_of(part, options.out)
             row = {"part": part, "mutant": mutant.name, "became": tried(mutant, covering, ROOT)}
             with options.out.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
         yield row
+
+
+def covering_of(part: str, out: Path) -> Covering:
+    """Which tests run which line of a part; kept beside the results as long as neither changes."""
+    modules, tests = [SOURCE / name for name in PARTS[part][0]], PARTS[part][1]
+    places = [*modules, *(ROOT / name for name in tests)]
+    files = [
+        one for place in places for one in ([place] if place.is_file() else place.rglob("*.py"))
+    ]
+    state = seeds.digest(*(path.read_text(encoding="utf-8") for path in sorted(files)))
+    kept = out.with_name(f"{out.stem}-covering-{part}-{state[:16]}.json")
+    if not kept.exists():
+        found = covering_tests(ROOT, modules, tests)
+        kept.write_text(json.dumps(asdict(found)), encoding="utf-8")
+    return Covering(**json.loads(kept.read_text(encoding="utf-8")))
 
 
 def stored(path: Path) -> list[dict[str, Any]]:

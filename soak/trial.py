@@ -18,7 +18,6 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from math import ceil
@@ -87,6 +86,7 @@ def covering_tests(root: Path, modules: Sequence[Path], tests: Sequence[str]) ->
         def job() -> int:
             from coverage import Coverage
 
+            interpret(modules)
             coverage = Coverage(data_file=None, include=[str(one) for one in modules])
             plugin = Contexts(coverage)
             coverage.start()
@@ -112,13 +112,8 @@ def tried(mutant: Mutant, covering: Covering, root: Path) -> str:
         return "not covered"
     source = mutant.source()
 
-    if "numba" not in source:  # what is compiled does not depend on the change: once for all
-        compiled = shared_compiled()
-    else:
-        compiled = tempfile.mkdtemp(prefix="tellapart-mutant-")
-
     def job() -> int:
-        os.environ["NUMBA_CACHE_DIR"] = compiled
+        interpret([mutant.path])
         changed = Changed(mutant.path, source)
         changed.pytest_sessionstart()
         return _pytest(root, tests, [changed], "-x")
@@ -129,10 +124,13 @@ def tried(mutant: Mutant, covering: Covering, root: Path) -> str:
     return ends.get(code, "killed")
 
 
-@cache
-def shared_compiled() -> str:
-    """Where Numba keeps what mutants of modules without compiled functions may share."""
-    return tempfile.mkdtemp(prefix="tellapart-mutants-")
+def interpret(modules: Sequence[Path]) -> None:
+    """Run the kernels of modules as Python, where they have some: compiled lines are not seen.
+
+    Nor is a change of theirs: what is compiled is kept by the file that it comes from.
+    """
+    if any("@kernel" in module.read_text(encoding="utf-8") for module in modules):
+        os.environ["NUMBA_DISABLE_JIT"] = "1"
 
 
 def _pytest(root: Path, tests: list[str], plugins: list[Any], *more: str) -> int:
