@@ -37,6 +37,8 @@ LEAST_SECONDS, TIMES = 60.0, 10.0
 PATIENCE = 10
 """How many times as long they may take by the clock, on a machine with other work."""
 MOST_TESTS = 60
+WORLDS = {"world", "benchmarks"}
+"""Fixtures that take seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,10 @@ class Contexts:
 
     def __init__(self, coverage: Any) -> None:
         self.coverage, self.seconds = coverage, dict[str, float]()
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """Leave out tests of whole worlds: for each mutant they would be built again."""
+        items[:] = [one for one in items if not WORLDS & set(getattr(one, "fixturenames", ()))]
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """A test begins, with what is set up for it."""
