@@ -82,7 +82,8 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "resume": (
         ("score/job.py", "score/batches.py", "score/live.py"),
-        ("tests/score/test_resume.py", "tests/score/test_engine.py", "tests/score/test_cache.py"),
+        ("tests/score/test_batches.py", "tests/score/test_resume.py", "tests/score/test_engine.py",
+         "tests/score/test_cache.py"),
     ),
 }  # fmt: skip
 """By part: the modules that are changed, and where their tests are."""
