@@ -207,7 +207,9 @@ def forked(job: Callable[[], int], seconds: float) -> tuple[int | None, str]:
 def _run(job: Callable[[], int], out: int, seconds: float) -> None:
     """In the child: a group of its own, its words into a file, and no way back."""
     os.setsid()
-    resource.setrlimit(resource.RLIMIT_CPU, (ceil(seconds), ceil(seconds)))
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    limit = ceil(seconds) if most == resource.RLIM_INFINITY else min(ceil(seconds), most)
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
     os.dup2(out, 1)
     os.dup2(out, 2)
     for name in [one for one in sys.modules if one.partition(".")[0] in ("tellapart", "tests")]:
