@@ -44,8 +44,8 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("src/tellapart/measures", "tests/measures/test_choice.py", "tests/measures/test_foil.py",
          "tests/measures/test_comparing.py", "tests/measures/test_outcomes.py",
          "tests/measures/test_overview.py", "tests/measures/test_printed.py",
-         "tests/measures/test_ties.py", "tests/published/test_table.py",
-         "tests/reports/test_score_tables.py"),
+         "tests/measures/test_ties.py", "tests/measures/test_units.py",
+         "tests/published/test_table.py", "tests/reports/test_score_tables.py"),
     ),
     "stats": (
         ("stats/agreement.py", "stats/differences.py", "stats/intervals.py", "stats/power.py",
