@@ -71,6 +71,14 @@ def test_a_path_of_the_wrong_sort_is_named_as_it_was_given(
     assert f"error: {folder} is a folder, but a file is needed here" in said
 
 
+def test_a_value_that_is_no_number_is_named_with_what_is_allowed(tmp_path, monkeypatch, capsys):
+    for words, seen in (
+        (("--scenes", "many"), "error: --scenes many is not a whole number"),
+        (("--seed=1.5",), "error: --seed 1.5 is not a whole number"),
+    ):
+        assert seen in told(monkeypatch, capsys, "world", tmp_path / "w", *words)
+
+
 @pytest.mark.parametrize(
     ("error", "words"),
     [

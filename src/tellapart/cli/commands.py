@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from itertools import pairwise
 from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, ForwardRef, Union, get_args, get_origin, get_type_hints
@@ -380,7 +381,35 @@ class PlainCommand(TyperCommand):
                         f"{option.opts[0]} is given {times} times",
                         todo="give it once; several names are separated by commas",
                     )
-        return super().parse_args(ctx, args)
+        words = list(args)  # parsing takes them away
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            # Typer says what its library says of a type: "unable to parse string as an integer".
+            wanted = next((NUMBERS[sort] for sort in NUMBERS if sort in error.message), None)
+            if wanted is None:
+                raise
+            flags = error.param.opts if error.param is not None else []
+            value = next((value for flag in flags if (value := given(words, flag))), "this")
+            raise BadInput(f"{' '.join(flags[:1])} {value} is not {wanted}") from None
+
+
+NUMBERS = {"integer": "a whole number", "number": "a number", "float": "a number"}
+"""What an option wants, by a word in what Typer says of another value."""
+
+
+def given(args: Sequence[str], flag: str) -> str:
+    """The value of a flag among the words of a command.
+
+    >>> given(["w", "--scenes", "many"], "--scenes"), given(["w", "--seed=x"], "--seed")
+    ('many', 'x')
+    """
+    for word, after in pairwise([*args, ""]):
+        if word == flag:
+            return after
+        if word.startswith(f"{flag}="):
+            return word.partition("=")[2]
+    return ""
 
 
 def unbroken(formatter: Any) -> Any:
