@@ -138,10 +138,7 @@ def cells(one: Parameter) -> Sequence[str]:
     """A row of a command's table."""
     name = one.name.upper() if one.argument else one.flag
     more = " ..." if one.many or one.spreads else ""
-    about = one.help.text
-    if one.help.choices:
-        about += f" One of: {', '.join(choice or 'nothing' for choice in one.help.choices)}."
-    return f"`{name}{more}`", about.replace("|", r"\|"), default_of(one)
+    return f"`{name}{more}`", one.about.replace("|", r"\|"), default_of(one)
 
 
 def default_of(one: Parameter) -> str:

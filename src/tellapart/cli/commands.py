@@ -114,6 +114,14 @@ class Parameter:
         return flag
 
     @property
+    def about(self) -> str:
+        """Its help; the values it may have are added where the text does not name them all."""
+        allowed = [choice for choice in self.help.choices if choice]
+        words = set(re.findall(r"[\w-]+", self.help.text))
+        missing = not words.issuperset(allowed)
+        return f"{self.help.text} One of: {', '.join(allowed)}." if missing else self.help.text
+
+    @property
     def turns_off(self) -> bool:
         """Whether this switch can only be turned off, such as `--no-cache`."""
         return self.type is bool and self.default is True and self.help.flag.startswith("--no-")
@@ -343,9 +351,9 @@ def _typer_parameters(one: Parameter) -> list[inspect.Parameter]:
     )
     if one.argument:
         name = one.help.metavar or one.name.upper()
-        info: Any = typer.Argument(help=one.help.text, metavar=name)
+        info: Any = typer.Argument(help=one.about, metavar=name)
         return [_parameter(one.key, Annotated[kind, info], default)]
-    info = typer.Option(one.flag, help=one.help.text, metavar=metavar)
+    info = typer.Option(one.flag, help=one.about, metavar=metavar)
     options = [_parameter(one.key, Annotated[kind, info], default)]
     if one.help.alias:
         older = typer.Option(one.help.alias, hidden=True)
