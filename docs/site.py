@@ -98,6 +98,7 @@ STYLE = """\
 /* flags stay in one piece; a column of commands is wide enough to read them */
 .md-typeset td:first-child code { white-space: nowrap; }
 .md-typeset td:nth-child(2):has(> code:only-child) { min-width: 15rem; }
+.md-typeset td:nth-child(3):has(> code:only-child) { min-width: 13rem; }
 /* a command or flag within a sentence is not broken at its hyphens */
 .md-typeset p > code, .md-typeset li > code { display: inline-block; max-width: 100%; }
 """
