@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.conftest import benchmark_of, choices_of, grid_item, run_of
 
 from tellapart import registry
+from tellapart.errors import BadInput
 from tellapart.measures.scores import estimates
 from tellapart.questions import Ask, questions
 from tellapart.verbs.runs.measure import measure
@@ -238,3 +239,10 @@ def test_too_few_groups_are_said_to_be_too_few():
     assert few.to_json()[0]["too_few_groups"] is True
     many = measure(shared(48, 4, [1, 1, 1, 0] * 12))
     assert not many.rows[0].too_few and "too few" not in str(many)
+
+
+def test_a_measure_that_no_run_has_a_question_for_is_an_error():
+    run = run_of(benchmark_of([grid_item("x", 1, 2, {(0, 0)})], ("accuracy",)), {"x": [[2, 1]]})
+    assert [row.measure for row in measure(run, measures=["accuracy"]).rows] == ["accuracy"]
+    with pytest.raises(BadInput, match=r"Group: no question .*\n.*allowed: .*own: accuracy"):
+        measure(run, measures=["accuracy", "Group"])

@@ -13,8 +13,8 @@ import tellapart as ta
 from tellapart.benchmark.benchmark import Benchmark, save_benchmark
 from tellapart.cli.main import app
 from tellapart.measures.contestants import is_reference
-from tellapart.measures.overview import Column, ReferenceLine, telling_lines
-from tellapart.measures.scores import side_by_side
+from tellapart.measures.overview import Column, ReferenceLine, chance_lines, telling_lines
+from tellapart.measures.scores import measure_runs, side_by_side
 from tellapart.score.run import save_run
 
 RIGHT, WRONG, TIED = [[1.0], [0.0]], [[0.0], [1.0]], [[1.0], [1.0]]
@@ -131,6 +131,15 @@ def test_the_card_goes_before_a_cue():
     assert plain.with_guesses([guess]).line_labels == ("chance", "best cue")
 
 
+def test_the_chance_of_answers_one_by_one_is_named_beside_that_of_scorers():
+    (made, *_) = measure_runs([run(bench("one"), "good", 9)]).rows
+    rows = [replace(made, measure="Group", chance=level) for level in (1 / 16, 1 / 6)]
+    lines = chance_lines(rows)
+    levels = {line.label: line.value for line in lines}
+    assert levels == pytest.approx({"chance, answers one by one": 1 / 16, "chance": 1 / 6})
+    assert [line.label for line in chance_lines(rows[:1])] == ["chance"]
+
+
 def test_a_line_within_noise_of_chance_is_not_told_as_a_hurdle():
     chance = ReferenceLine("chance", "b", "accuracy", 0.5)
     noise = ReferenceLine("blind", "b", "accuracy", 0.53, 0.49, 0.57)
@@ -154,6 +163,25 @@ def test_the_closing_table_of_the_demo_has_contestants_as_columns_and_lines_in_o
     nothing = [r for r in runs if not r.model.startswith("blind")]
     text = side_by_side(ta.measure(nothing), ta.measure(nothing, ties="half"))
     assert text.splitlines()[1].endswith("50.0                -"), "21 of 40 is within chance"
+    read = [ReferenceLine("text alone", "one", "accuracy", 0.7, 0.6, 0.8, "logit; 9 captions")]
+    text = side_by_side(ta.measure(nothing), ta.measure(nothing, ties="half"), read)
+    assert text.splitlines()[1].endswith("50.0  text alone 70.0")
+    assert "constant, chance?seed=1, text alone (ties halved)" in text
+    weak = [replace(read[0], low=0.45)]
+    text = side_by_side(ta.measure(nothing), ta.measure(nothing, ties="half"), weak)
+    assert text.splitlines()[1].endswith("50.0                -")
+
+
+def test_a_note_says_which_benchmarks_it_is_about():
+    runs = [run(bench(name), "m", 9) for name in ("one", "two", "three")]
+    guesses = [
+        ReferenceLine("text alone", "one", "accuracy", 0.7, 0.6, 0.8, "logit; 291 captions"),
+        ReferenceLine("text alone", "two", "accuracy", 0.6, 0.5, 0.7, "logit; 280 captions"),
+        ReferenceLine("text alone", "three", "accuracy", 0.6, 0.5, 0.7, "logit; 280 captions"),
+    ]
+    told = str(ta.measure(runs).overview.with_guesses(guesses)).splitlines()
+    assert "  text alone (one): logit; 291 captions" in told
+    assert "  text alone (two, three): logit; 280 captions" in told
 
 
 def test_t1_says_whose_threshold_decided_wherever_it_is_told():

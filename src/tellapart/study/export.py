@@ -180,8 +180,9 @@ def human_run(record: StudyRecord, benchmark: Benchmark, *, majority: bool = Fal
             rows.append((question.item.id, question.id, trial, order, option, "answered", choice))
     if not rows:
         raise BadInput(
-            "people were asked nothing that models can be asked about these items",
-            allowed="choose-caption, choose-image, best-of-five, which-image or foil",
+            "no question that models can be asked was about the items given to the study",
+            allowed="choose-caption, choose-image, best-of-five, which-image or foil; items made "
+            "in the study do not count",
         )
     card = RunCard(
         model="people (majority)" if majority else "people",
