@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.conftest import benchmark_of, grid_item, run_of
+from tests.measures.test_comparing import answered, pairs_benchmark
 from tests.measures.test_foil import foil_run, spread_run
 
 from tellapart.measures.choice import (
@@ -34,6 +35,7 @@ from tellapart.measures.scores import asks_of, estimates, measures_of
 from tellapart.questions import Ask
 from tellapart.score.run import Run, RunCard, answers_frame, scores_frame
 from tellapart.stats.intervals import mean_interval
+from tellapart.verbs.runs.compare import compare
 from tellapart.verbs.runs.measure import measure
 
 PAIR = {(0, 0), (1, 1)}
@@ -258,3 +260,11 @@ def test_what_was_never_asked_has_no_row_and_what_failed_has_one():
     (row,) = measure(run_of(items("y"), {"y": [[1, 1], [1, 1]]}), measures=["Group"], ties="drop")
     assert (row.low, row.high, row.n, row.clusters, row.ties) == (0, 1, 0, 0, 1)
     assert row.method == "every unit is a tie and is left out"
+
+
+def test_a_difference_has_ten_thousand_draws_unless_told():
+    bench = pairs_benchmark(20)
+    runs = [answered(bench, "a", [1, 0] * 10), answered(bench, "b", [1, 1] * 10)]
+    (pair,) = compare(runs).pairs
+    assert "10,000" in pair.method
+    assert pair == compare(runs, resamples=10_000, permutations=10_000).pairs[0]
