@@ -143,6 +143,7 @@ def test_true_captions_and_foils_are_told_apart_in_grids_of_any_shape():
     run = replace(run, card=replace(run.card, threshold=5.0))
     true, false = T1_CORRECT.outcomes(run, "wrong"), T1_FOIL.outcomes(run, "wrong")
     ids = bench.items.ids.to_list()
+    assert len(true.item) == len(false.item) == 3, "one of each in every item"
     assert {ids[k]: v for k, v in zip(true.item, true.value, strict=True)} == {
         "test:a": 0, "test:b": 1, "test:c": 1,
     }  # fmt: skip
@@ -191,6 +192,10 @@ def test_an_area_needs_captions_of_both_kinds_that_have_a_score():
     found = T1_AUC.outcomes(run, "half")
     assert found.value.tolist() == pytest.approx([1, 2 / 3, 2 / 3])
     assert found.tied.tolist() == [False, True, True] and found.chance.tolist() == [0.5] * 3
+    other = replace(run, card=replace(run.card, model="other"))
+    told = compare([run, other], measures=["T1-AUC"], by_kind=True, resamples=9, permutations=9)
+    assert told.remarks == ("T1-AUC compares all true captions with all foils, so not by kind",)
+    assert told.pairs[0].by_kind == {} and [pair.kind for pair in told.pairs] == ["micro"]
     flat = foil_run({"a": (1.0, 1.0), "b": (1.0, 1.0)}, {})
     dropped = T1_AUC.outcomes(flat, "drop")
     assert dropped.left_out.all() and dropped.value.tolist() == [0, 0]
