@@ -19,6 +19,7 @@ from tellapart.measures.choice import (
     IPOS2T,
     T2I,
 )
+from tellapart.measures.comparison import compare_runs
 from tellapart.measures.foil import (
     T1,
     T1_AUC,
@@ -270,6 +271,34 @@ def test_what_was_never_asked_has_no_row_and_what_failed_has_one():
 def test_a_difference_has_ten_thousand_draws_unless_told():
     bench = pairs_benchmark(20)
     runs = [answered(bench, "a", [1, 0] * 10), answered(bench, "b", [1, 1] * 10)]
-    (pair,) = compare(runs).pairs
-    assert "10,000" in pair.method
-    assert pair == compare(runs, resamples=10_000, permutations=10_000).pairs[0]
+    for found in (compare(runs), compare_runs(runs)):
+        assert "10,000 resamples" in found.pairs[0].method
+    assert compare_runs(runs).pairs == compare(runs, resamples=10_000, permutations=10_000).pairs
+
+
+def test_a_run_alone_on_its_benchmark_is_named_and_the_others_are_compared():
+    alone = answered(pairs_benchmark(2), "alone", [1, 0])
+    bench = pairs_benchmark(3)
+    runs = [alone, *(answered(bench, name, [1, 0, 1]) for name in "ab")]
+    found = compare(runs, resamples=9, permutations=9)
+    assert [(pair.first, pair.second) for pair in found.pairs] == [("a", "b")]
+    assert found.remarks == ("alone: the only run on its benchmark, so it is not compared",)
+
+
+def test_an_estimate_is_drawn_with_seed_0_unless_told():
+    bench = pairs_benchmark(120)
+    run = answered(bench, "m", [1, 0, 0] * 40)
+    ends = [(one.low, one.high) for one in (
+        *estimates(run, ACCURACY), *estimates(run, ACCURACY, seed=0),
+        *estimates(run, ACCURACY, seed=1), *estimates(run, ACCURACY, seed=-1 % 2**32),
+    )]  # fmt: skip
+    assert ends[0] == ends[1] and ends[1] not in ends[2:]
+
+
+def test_areas_differ_in_a_group_whichever_model_scores_higher():
+    one = foil_run({"a": (5.0, 2.0), "b": (4.0, 3.0), "c": (4.0, 1.0)}, {})
+    other = foil_run({"a": (5.0, 3.0), "b": (4.0, 2.0), "c": (4.0, 1.0)}, {})
+    other = replace(other, card=replace(other.card, model="other"))
+    for runs in ([one, other], [other, one]):
+        (pair,) = compare(runs, measures=["T1-AUC"], resamples=9, permutations=9).pairs
+        assert (pair.differing, pair.clusters) == (2, 3)
