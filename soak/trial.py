@@ -137,6 +137,7 @@ def interpret(modules: Sequence[Path]) -> None:
     """
     if any("@kernel" in module.read_text(encoding="utf-8") for module in modules):
         os.environ["NUMBA_DISABLE_JIT"] = "1"
+        importlib.import_module("numba").config.DISABLE_JIT = 1  # it is imported already
 
 
 def _pytest(root: Path, tests: list[str], plugins: list[Any], *more: str) -> int:

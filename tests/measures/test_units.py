@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.conftest import benchmark_of, grid_item, run_of
+from tests.measures.test_comparing import answered, pairs_benchmark
 from tests.measures.test_foil import foil_run, spread_run
 
 from tellapart.measures.choice import (
@@ -18,6 +19,7 @@ from tellapart.measures.choice import (
     IPOS2T,
     T2I,
 )
+from tellapart.measures.comparison import compare_runs
 from tellapart.measures.foil import (
     T1,
     T1_AUC,
@@ -34,6 +36,7 @@ from tellapart.measures.scores import asks_of, estimates, measures_of
 from tellapart.questions import Ask
 from tellapart.score.run import Run, RunCard, answers_frame, scores_frame
 from tellapart.stats.intervals import mean_interval
+from tellapart.verbs.runs.compare import compare
 from tellapart.verbs.runs.measure import measure
 
 PAIR = {(0, 0), (1, 1)}
@@ -141,6 +144,7 @@ def test_true_captions_and_foils_are_told_apart_in_grids_of_any_shape():
     run = replace(run, card=replace(run.card, threshold=5.0))
     true, false = T1_CORRECT.outcomes(run, "wrong"), T1_FOIL.outcomes(run, "wrong")
     ids = bench.items.ids.to_list()
+    assert len(true.item) == len(false.item) == 3, "one of each in every item"
     assert {ids[k]: v for k, v in zip(true.item, true.value, strict=True)} == {
         "test:a": 0, "test:b": 1, "test:c": 1,
     }  # fmt: skip
@@ -189,6 +193,10 @@ def test_an_area_needs_captions_of_both_kinds_that_have_a_score():
     found = T1_AUC.outcomes(run, "half")
     assert found.value.tolist() == pytest.approx([1, 2 / 3, 2 / 3])
     assert found.tied.tolist() == [False, True, True] and found.chance.tolist() == [0.5] * 3
+    other = replace(run, card=replace(run.card, model="other"))
+    told = compare([run, other], measures=["T1-AUC"], by_kind=True, resamples=9, permutations=9)
+    assert told.remarks == ("T1-AUC compares all true captions with all foils, so not by kind",)
+    assert told.pairs[0].by_kind == {} and [pair.kind for pair in told.pairs] == ["micro"]
     flat = foil_run({"a": (1.0, 1.0), "b": (1.0, 1.0)}, {})
     dropped = T1_AUC.outcomes(flat, "drop")
     assert dropped.left_out.all() and dropped.value.tolist() == [0, 0]
@@ -258,3 +266,40 @@ def test_what_was_never_asked_has_no_row_and_what_failed_has_one():
     (row,) = measure(run_of(items("y"), {"y": [[1, 1], [1, 1]]}), measures=["Group"], ties="drop")
     assert (row.low, row.high, row.n, row.clusters, row.ties) == (0, 1, 0, 0, 1)
     assert row.method == "every unit is a tie and is left out"
+
+
+def test_a_difference_has_ten_thousand_draws_unless_told():
+    bench = pairs_benchmark(20)
+    runs = [answered(bench, "a", [1, 0] * 10), answered(bench, "b", [1, 1] * 10)]
+    for found in (compare(runs), compare_runs(runs)):
+        assert "10,000 resamples" in found.pairs[0].method
+    assert compare_runs(runs).pairs == compare(runs, resamples=10_000, permutations=10_000).pairs
+
+
+def test_a_run_alone_on_its_benchmark_is_named_and_the_others_are_compared():
+    alone = answered(pairs_benchmark(2), "alone", [1, 0])
+    bench = pairs_benchmark(3)
+    runs = [alone, *(answered(bench, name, [1, 0, 1]) for name in "ab")]
+    found = compare(runs, resamples=9, permutations=9)
+    assert [(pair.first, pair.second) for pair in found.pairs] == [("a", "b")]
+    (told,) = found.remarks
+    assert told.startswith("alone on ") and told.endswith("so it is not compared")
+
+
+def test_an_estimate_is_drawn_with_seed_0_unless_told():
+    bench = pairs_benchmark(120)
+    run = answered(bench, "m", [1, 0, 0] * 40)
+    ends = [(one.low, one.high) for one in (
+        *estimates(run, ACCURACY), *estimates(run, ACCURACY, seed=0),
+        *estimates(run, ACCURACY, seed=1), *estimates(run, ACCURACY, seed=-1 % 2**32),
+    )]  # fmt: skip
+    assert ends[0] == ends[1] and ends[1] not in ends[2:]
+
+
+def test_areas_differ_in_a_group_whichever_model_scores_higher():
+    one = foil_run({"a": (5.0, 2.0), "b": (4.0, 3.0), "c": (4.0, 1.0)}, {})
+    other = foil_run({"a": (5.0, 3.0), "b": (4.0, 2.0), "c": (4.0, 1.0)}, {})
+    other = replace(other, card=replace(other.card, model="other"))
+    for runs in ([one, other], [other, one]):
+        (pair,) = compare(runs, measures=["T1-AUC"], resamples=9, permutations=9).pairs
+        assert (pair.differing, pair.clusters) == (2, 3)

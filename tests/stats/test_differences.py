@@ -12,6 +12,7 @@ from scipy.stats import binomtest, permutation_test
 
 from tellapart import seeds
 from tellapart.stats.differences import (
+    coin_chunks,
     holm,
     mcnemar_p,
     paired_intervals,
@@ -76,6 +77,17 @@ def test_weights_draw_as_many_clusters_as_there_are_whatever_the_chunks(monkeypa
     assert [part.start for part, _ in parts] == [0, 2, 4, 6]
     weights = np.concatenate([chunk for _, chunk in parts])
     assert weights.shape == (7, 20) and set(weights.sum(axis=1)) == {20}
+
+
+def test_coins_fall_alike_whatever_the_chunks_and_one_draw_is_the_least(monkeypatch):
+    whole = [part for _, part in coin_chunks(20, 5, np.random.default_rng(0))]
+    assert [part.shape for part in whole] == [(5, 20)] and set(np.unique(whole[0])) == {0, 1}
+    monkeypatch.setattr("tellapart.stats.differences._CHUNK", 7)
+    parts = list(coin_chunks(20, 5, np.random.default_rng(0)))
+    assert [(part.start, part.stop) for part, _ in parts] == [(k, k + 1) for k in range(5)]
+    assert [(p.start, p.stop) for p, _ in weight_chunks(9, 3, np.random.default_rng(0))] == [
+        (0, 1), (1, 2), (2, 3),
+    ]  # fmt: skip
 
 
 def plain_intervals(values, strata, clusters, rng, resamples):

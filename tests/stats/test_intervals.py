@@ -151,6 +151,9 @@ def test_groups_that_are_all_alike_still_leave_doubt():
     values, clusters = np.array([1.0, 0, 1, 0]), np.array([0, 0, 1, 1])
     interval = mean_interval(values, clusters, np.random.default_rng(0))
     assert interval.low < 0.05 and interval.high > 0.95
+    assert interval.method.startswith("Student's t"), "two groups are enough for it"
+    one, two = np.array([2.0, 2.0]), np.array([4.0, 4.0])
+    assert student_interval(one, two).method.startswith("Student's t")
 
 
 def test_with_many_groups_the_interval_is_the_plain_bootstrap():

@@ -333,12 +333,16 @@ def test_a_shelf_of_arrays_depends_on_its_parts_alone(tmp_path, monkeypatch):
 
 def test_segments_of_arrays_tell_the_keys_of_their_texts(tmp_path):
     segments = ArraySegments.open(tmp_path, "parses", "p")
+    assert ArraySegments.open(tmp_path, "parses", "p") == segments, "there already"
     path = segments.add([b"a" * 16, b"b" * 16], {"begin": np.arange(2)})
+    assert segments.read(path.with_name("gone.npz")) is None
     assert segments.add([b"a" * 16, b"b" * 16], {"begin": np.arange(2)}) == path
     assert path.parent == tmp_path / "parses" / "p" and len(path.stem) == 32
     (path.parent / "0.npz").write_bytes(b"damaged")
     assert list(segments.every()) == [(path, [b"a" * 16, b"b" * 16])]
     assert not (path.parent / "0.npz").exists()
+    zeros = segments.add([b"z" * 16], {"begin": np.zeros(5_000)})
+    assert zeros.stat().st_size < 2_000, "columns are compressed"
     os.utime(path, (1, 1))
     assert segments.read(path)["begin"].tolist() == [0, 1] and path.stat().st_mtime > 1
     path.write_bytes(b"damaged")
