@@ -77,8 +77,9 @@ def loss(data, negatives, rows=(0, 1, 2, 3)):
 
 def test_an_image_made_for_a_false_caption_is_read_from_the_store_that_has_it(small, data):
     batch = data.minibatch(np.arange(4), regions=False)
-    whole = [store.take(np.array([row]), regions=False).whole[0] for store, row in
-             [(small.stores[1], small.stores[1].by_id[name]) for name in ("other-1", "other-2")]]  # fmt: skip
+    store = small.stores[1]
+    rows = np.array([store.by_id[name] for name in ("other-1", "other-2")])
+    whole = store.take(rows, regions=False).whole
     assert np.allclose(batch.false.images.whole.numpy(), whole)
     assert batch.false.owner.tolist() == [4, -1, 4], "image 0's and 3's negatives share a picture"
     assert len(batch.images.whole) == 4 and batch.owner.tolist() == [0, 1, 2, 3]
