@@ -112,6 +112,16 @@ def test_without_images_the_texts_alone_are_negatives(data):
     )
 
 
+def test_images_without_texts_are_negatives_of_captions_alone(data):
+    """Only row 2: its caption must find its image between two, and has no other text beside it."""
+    batch, system = data.minibatch(np.array([2]), regions=False), Cells()
+    images = torch.cat([batch.images.whole, batch.false.images.whole])
+    cells = system.match((images,), system.encode_texts(batch.texts))[:, 0] * 20
+    to_image = cells.logsumexp(0) - cells[0]
+    assert loss(data, "images", rows=(2,)).item() == pytest.approx(to_image.item() / 2, rel=1e-5)
+    assert loss(data, "texts", rows=(2,)).item() == 0
+
+
 def test_a_part_keeps_the_images_made_for_its_captions(small):
     whole = gather_pairs(small.pairs, small.stores)
     kept = [whole.ids.index(name) for name in ("small-0", "other-1", "small-2")]
@@ -152,4 +162,4 @@ def test_negatives_that_are_not_there_are_said(small, tmp_path):
             "convnet-bow", small.pairs, tmp_path / "b",
             options=told("negatives=images"),
         )  # fmt: skip
-    assert done.card.settings["task"]["negatives"] == "images"
+    assert "'negatives': 'images'" in str(done.card.trained) and len(done.card.features) == 2

@@ -80,7 +80,8 @@ class CaptionedImages:
 
     def content(self) -> str:
         """The hash of the captions and their negatives."""
-        return seeds.digest(self.texts, *([self.false] if self.false else []))
+        made = [] if self.false_image is None else [self.false_image.tolist()]
+        return seeds.digest(self.texts, *([self.false] if self.false else []), *made)
 
     def column(self, name: str) -> list[object]:
         """A column of the stores' index, a value for each image."""

@@ -131,10 +131,10 @@ class RetrievalTask(Task):
             owner = torch.cat([owner, false.owner[owned]])
             order = torch.cat([order[owned], order[~owned]])
         columns = []
-        for texts in (batch.texts, false.texts):
+        for texts in (batch.texts, false.texts) if len(order) else (batch.texts,):
             codes = system.encode_texts(texts)
             columns.append(torch.cat([system.match(one, codes).float() for one in images]))
-        return torch.cat([columns[0], columns[1][:, order]], dim=1), owner
+        return torch.cat([columns[0], *(one[:, order] for one in columns[1:])], dim=1), owner
 
     def validate(self, data: TrainingSet) -> dict[str, float]:
         """Recall in percent in both directions, and the sum of all six ([code] of VSE++: rsum).
