@@ -148,20 +148,23 @@ def verdicts(name: str) -> str:
 
 
 def photo_verdicts() -> str:
-    """How many pairs of photographs passed who looked, by kind."""
+    """How many pairs of photographs passed who looked, by kind, and how many but for defects."""
     with (DOCS / "photos-verdicts.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     questions = {"clean": "not clean", "false": "not surely false", "kept_to_kind": "other kind"}
 
     def cells(kind: str) -> Iterator[str]:
         own = [row for row in rows if row["kind"] == kind]
-        good, n = sum(all(row[one] == "yes" for one in questions) for row in own), len(own)
-        low, high = wilson(good / n, n)
-        yield from (kind, f"{good} of {n}", f"{100 * low:.1f} - {100 * high:.1f}%")
+        yield kind
+        for asked in (["false", "kept_to_kind"], questions):
+            good = sum(all(row[one] == "yes" for one in asked) for row in own)
+            low, high = wilson(good / len(own), len(own))
+            yield from (f"{good} of {len(own)}", f"{100 * low:.1f} - {100 * high:.1f}%")
         yield from (str(sum(row[one] != "yes" for row in own)) for one in questions)
 
-    heads = ["kind", "pass", "95% interval (Wilson)", *questions.values()]
-    return table(heads, (list(cells(kind)) for kind in dict.fromkeys(row["kind"] for row in rows)))
+    heads = ["kind", "pass", "95% interval (Wilson)", "and are clean", "95% interval"]
+    kinds = dict.fromkeys(row["kind"] for row in rows)
+    return table([*heads, *questions.values()], (list(cells(kind)) for kind in kinds))
 
 
 def foils_coco() -> str:

@@ -1,13 +1,16 @@
-"""Hard negative texts on real photographs: ConvNet+BiGRU on frozen features, rule-made negatives.
+"""Hard negatives on real photographs: ConvNet+BiGRU on frozen features, rule-made negatives.
 
 Starts from the systems that `soak/bison_systems.py` trained on captions alone (OUT/convnet-bigru-N)
 and fine-tunes each on COCO images that no test uses, for the same number of steps without and with
-negatives. The tests are the SugarCrepe rows and COCO-BISON examples whose images were not used for
-training, and retrieval among 500 further images. Differences are against the plain fine-tune, with
-intervals over groups of items for the mean over seeds. Needs the data at TELLAPART_REAL_DATA.
-Finished parts are not repeated; the last line is JSON.
+negative texts. With `--pairs`, a benchmark of `build bivlc --maker photo:` on val2017, those of its
+pairs whose photographs may be trained on join the data of every fine-tune, `TIMES` over, and a
+third fine-tune sees their second pictures, too. The tests are the SugarCrepe rows and COCO-BISON
+examples whose images were not used for training, the other pairs, and retrieval among 500 further
+images. Differences are against the plain fine-tune, with intervals over groups of items for the
+mean over seeds. Needs the data at TELLAPART_REAL_DATA. Finished parts are not repeated; the last
+line is JSON.
 
-    python -P soak/photo_negatives.py OUT WORK [--seeds 3] [--system convnet-bigru]
+    python -P soak/photo_negatives.py OUT WORK [--seeds 3] [--system convnet-bigru] [--pairs BENCH]
 """
 
 from __future__ import annotations
@@ -25,11 +28,15 @@ import numpy as np
 import tellapart as ta
 from tellapart import registry
 from tellapart.benchmark.benchmark import Benchmark, load_benchmark
+from tellapart.benchmark.captions import corpus_of
 from tellapart.measures.contrast import paired_units
 from tellapart.measures.cost import paired_interval
 from tellapart.score.run import Run, load_run
 
-KINDS = {"plain": "none", "texts": "texts"}
+PARTS = ("train", "dev")
+KINDS = {"plain": "none", "texts": "texts", "images": "images"}
+TIMES = 4
+"""How often a pair of photographs is in the training data, since there are few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,12 @@ class PhotoPlan:
     batch: int = 128
     epochs: int = 4
     rate: float = 2e-4
+    pairs: Path | None = None
+
+    @property
+    def kinds(self) -> list[str]:
+        """The fine-tunes: images are negatives only if there are pairs."""
+        return [kind for kind in KINDS if kind != "images" or self.pairs]
 
     def changes(self, kind: str) -> tuple[str, ...]:
         """Settings of one fine-tune."""
@@ -79,6 +92,26 @@ def tests(bison: Path, work: Path, source: Path) -> dict[str, Benchmark]:
     }
 
 
+def photo_pairs(pairs: Path, bison: Path, work: Path) -> dict[str, Benchmark]:
+    """Pairs of photographs that are trained on, and the others, with features of all pictures."""
+    whole = load_benchmark(pairs)
+    if not (work / "pair-features").exists():
+        ta.features(corpus_of(whole, uncaptioned=True), work / "pair-features")
+    parts = {name: set(ta.read_corpus(bison / f"coco-{name}").images["id"]) for name in PARTS}
+    found = {}
+    for name, wanted in (("pairs-train", parts["train"]), ("pairs", None)):
+        ids = frozenset(
+            item.id
+            for item in whole
+            if (item.origin.source_id in wanted if wanted is not None else
+                all(item.origin.source_id not in part for part in parts.values()))
+        )  # fmt: skip
+        if not (work / name).exists():
+            ta.subset(whole, work / name, ta.SubsetOptions(ids=ids), name=name)
+        found[name] = load_benchmark(work / name)
+    return found
+
+
 def _number(image: str) -> int:
     return int("".join(c for c in Path(image).stem.split("_")[-1] if c.isdigit()))
 
@@ -88,15 +121,18 @@ def trained(plan: PhotoPlan, bison: Path, work: Path, kind: str, seed: int) -> P
     out = work / f"{plan.system}-{kind}-{seed}"
     if not out.exists():
         start = bison / f"{plan.system}-{seed}"
+        on, stores = [work / "negatives"], [bison / "features"]
+        if plan.pairs:
+            on += TIMES * [work / "pairs-train"]
+            stores.append(work / "pair-features")
         told = ta.TrainOptions(
             recipe="small",
             changes=plan.changes(kind),
-            features=(bison / "features",),
+            features=tuple(stores),
             seed=seed,
             start=start if start.exists() else bison / f"{plan.system}-0",
         )
         never = [bison / "bison", work / "sugarcrepe"]
-        on = work / "negatives"
         done = ta.train(plan.system, on, out, validation=[bison / "dev"], never=never, options=told)
         print(done, flush=True)
     return out
@@ -113,17 +149,19 @@ def run_on(work: Path, name: str, folder: Path, bench: Benchmark, store: Path) -
 def figures(plan: PhotoPlan, bison: Path, work: Path, source: Path) -> dict[str, Any]:
     """Train and test everything; every figure with its difference to the plain fine-tune."""
     benches = tests(bison, work, source)
+    stores = dict.fromkeys(benches, bison / "features")
+    if plan.pairs:
+        benches["pairs"] = photo_pairs(plan.pairs, bison, work)["pairs"]
+        stores["pairs"] = work / "pair-features"
     runs: dict[tuple[str, str], list[Run]] = {}
     recall: dict[tuple[str, str], list[float]] = {}
     for seed in range(plan.seeds):
         base = bison / f"{plan.system}-{seed}"
         folders = {"base": base if base.exists() else bison / f"{plan.system}-0"}
-        folders |= {kind: trained(plan, bison, work, kind, seed) for kind in KINDS}
+        folders |= {kind: trained(plan, bison, work, kind, seed) for kind in plan.kinds}
         for kind, folder in folders.items():
             for name, bench in benches.items():
-                one = run_on(
-                    work, f"{plan.system}-{kind}-{seed}", folder, bench, bison / "features"
-                )
+                one = run_on(work, f"{plan.system}-{kind}-{seed}", folder, bench, stores[name])
                 runs.setdefault((kind, name), []).append(one)
             model = f"trained:{folder}?features={bison / 'features'}"
             for row in ta.retrieve(model, bison / "coco-recall").rows:
@@ -157,11 +195,12 @@ def _by_family(some: list[Run], plain: list[Run]) -> dict[str, tuple[Any, Any, A
 
 def main() -> None:
     """Read the command line and run."""
-    parser = argparse.ArgumentParser(description="Hard negative texts on photographs.")
+    parser = argparse.ArgumentParser(description="Hard negatives on photographs.")
     parser.add_argument("bison", type=Path)
     parser.add_argument("work", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--system", default="convnet-bigru")
+    parser.add_argument("--pairs", type=Path)
     given = parser.parse_args()
     source = os.environ.get("TELLAPART_REAL_DATA")
     if not source:
@@ -173,7 +212,8 @@ def main() -> None:
             objects=Path(source) / "coco" / "objects_val2014.json.gz",
         )
         ta.build("negatives", given.bison / "coco-train", given.work / "negatives", told)
-    found = figures(PhotoPlan(given.system, given.seeds), given.bison, given.work, Path(source))
+    plan = PhotoPlan(given.system, given.seeds, pairs=given.pairs)
+    found = figures(plan, given.bison, given.work, Path(source))
     for kind, row in found.items():
         print(kind, *(f"{name} {value}" for name, value in row.items()), sep="\n  ")
     print(json.dumps(found))

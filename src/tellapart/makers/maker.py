@@ -28,14 +28,18 @@ FractionBox = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class PhotoEdit:
-    """An edit of a picture: mirror it, erase some boxes, or neither."""
+    """An edit of a picture: mirror it, erase some boxes, or neither.
+
+    Boxes may grow by up to `growth`, if that is more than the maker lets them grow anyway.
+    """
 
     mirror: bool = False
     erase: tuple[FractionBox, ...] = ()
+    growth: float = 0.0
 
     def facts(self) -> list[Any]:
         """The edit as values for hashing."""
-        return [self.mirror, [list(box) for box in self.erase]]
+        return [self.mirror, [list(box) for box in self.erase], self.growth]
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ BLOCK = 16
 QUALITY = 85
 GROWTH = 0.02
 """A box grows by this share of the picture on every side, since annotators draw tight boxes."""
+FURTHER_GROWTH = 0.05
+"""A larger hole, which often removes what would be left of a thing: its shadow, its cable."""
 
 
 class PhotoMaker:
@@ -60,7 +62,8 @@ class PhotoMaker:
             )
         picture = whole_blocks(request.source.open())
         if request.edit.erase:
-            picture = erase(picture, request.edit.erase, self.growth)
+            growths = [self.growth, *(g for g in [request.edit.growth] if g > self.growth)]
+            picture = erase(picture, request.edit.erase, growths)
         if request.edit.mirror:
             from PIL import ImageOps
 
@@ -74,11 +77,24 @@ def whole_blocks(picture: PILImage) -> PILImage:
     return picture.crop((0, 0, min(width, picture.width), min(height, picture.height)))
 
 
-def erase(picture: PILImage, boxes: Sequence[FractionBox], growth: float) -> PILImage:
-    """The picture with some boxes, grown on every side, painted over."""
+def erase(picture: PILImage, boxes: Sequence[FractionBox], growths: Sequence[float]) -> PILImage:
+    """The picture with some boxes painted over, grown as leaves the plainest paint.
+
+    A fill that continues what is left of a thing, or invents another, varies more.
+    """
     from tellapart.makers.migan import fill
 
-    return fill(picture, hole_of(picture, boxes, growth))
+    holes = [hole_of(picture, boxes, growth) for growth in sorted(growths)]
+    fills = [fill(picture, hole) for hole in holes]
+    return min(fills, key=lambda one: _deviation(one, holes[0]))
+
+
+def _deviation(picture: PILImage, hole: PILImage) -> float:
+    """The standard deviation of brightness within a hole."""
+    import numpy as np
+
+    seen = np.asarray(picture.convert("L"), float)[np.asarray(hole) > 127]
+    return float(seen.std()) if seen.size else 0.0
 
 
 def hole_of(picture: PILImage, boxes: Sequence[FractionBox], growth: float) -> PILImage:

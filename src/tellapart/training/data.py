@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+import polars as pl
 import torch
 
 from tellapart import seeds
@@ -15,7 +16,7 @@ from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput
 from tellapart.image_features.source import check_spaces, joined
 from tellapart.image_features.store import FeatureSpace, FeatureStore, ImageArrays
-from tellapart.models.zoo.system import ImageInputs, Minibatch, TextInputs
+from tellapart.models.zoo.system import ImageInputs, Minibatch, Negatives, TextInputs
 from tellapart.text.vocabulary import Vocabulary
 from tellapart.training.tuning.pairs import TrainingPairs
 from tellapart.types import Ints
@@ -25,8 +26,9 @@ from tellapart.types import Ints
 class CaptionedImages:
     """Images with captions and features; its length is the number of images.
 
-    `place` is (store, row) of each image's features, `owner` each caption's image, `false` a hard
-    negative of each caption, if there are any.
+    `place` is (store, row) of each image's features, `owner` each caption's image. If there are
+    hard negatives, `false` has one for each caption ("" if it has none), and `false_image` the
+    image that was made for it (-1: none).
     """
 
     stores: tuple[FeatureStore, ...]
@@ -35,6 +37,7 @@ class CaptionedImages:
     texts: tuple[str, ...]
     owner: Ints
     false: tuple[str, ...] = field(default=(), kw_only=True)
+    false_image: Ints | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -57,6 +60,9 @@ class CaptionedImages:
             tuple(self.texts[k] for k in kept.tolist()),
             number[self.owner[kept]],
             false=tuple(self.false[k] for k in kept.tolist()) if self.false else (),
+            false_image=None
+            if self.false_image is None
+            else _renumbered(self.false_image, number)[kept],
         )
 
     @property
@@ -74,7 +80,8 @@ class CaptionedImages:
 
     def content(self) -> str:
         """The hash of the captions and their negatives."""
-        return seeds.digest(self.texts, *([self.false] if self.false else []))
+        made = [] if self.false_image is None else [self.false_image.tolist()]
+        return seeds.digest(self.texts, *([self.false] if self.false else []), *made)
 
     def column(self, name: str) -> list[object]:
         """A column of the stores' index, a value for each image."""
@@ -93,6 +100,12 @@ class CaptionedImages:
         ]
         both, back = joined(parts, self.space, regions), np.argsort(order)
         return ImageArrays(both.whole[back], both.regions[back], both.counts[back])
+
+
+def _renumbered(images: Ints, number: Ints) -> Ints:
+    """New numbers of images; -1 stays, and an image that is not kept becomes -1."""
+    new: Ints = np.where(images >= 0, number[images], -1)
+    return new
 
 
 def gather(corpora: Sequence[Corpus], stores: Sequence[FeatureStore]) -> CaptionedImages:
@@ -120,22 +133,40 @@ def gather(corpora: Sequence[Corpus], stores: Sequence[FeatureStore]) -> Caption
     )
 
 
-def gather_pairs(pairs: TrainingPairs, store: FeatureStore) -> CaptionedImages:
-    """Captions of pairs, each with its negative, and the features of their images."""
+def gather_pairs(pairs: TrainingPairs, stores: Sequence[FeatureStore]) -> CaptionedImages:
+    """Captions of pairs, each with its negatives, and the features of their images.
+
+    An image is looked up in all stores; those made for false captions come after the others.
+    """
+    check_spaces(stores)
     order = pairs.rows.sort("image", maintain_order=True)
-    ids = order["image"].unique(maintain_order=True).to_list()
+    shown, other = order["image"], order["neg_image"]
+    ids = pl.concat([shown, other.drop_nulls()]).unique(maintain_order=True).to_list()
     known = {image: pairs.pictures[image].image.sha256 for image in ids}
-    rows = _rows_of(known, pairs.name, store)
     number = {image: k for k, image in enumerate(ids)}
-    false = order["neg_title"]
+    false = order["neg_title"].fill_null("")
+    made = np.array([number.get(image, -1) for image in other])
     return CaptionedImages(
-        (store,),
+        tuple(stores),
         tuple(ids),
-        np.array([(0, rows[image]) for image in ids]),
+        _places(known, pairs.name, stores),
         tuple(order["title"]),
-        np.array([number[image] for image in order["image"]]),
-        false=() if false.has_nulls() else tuple(false),
+        np.array([number[image] for image in shown]),
+        false=tuple(false) if (false != "").any() else (),
+        false_image=made if (made >= 0).any() else None,
     )
+
+
+def _places(wanted: Mapping[str, str | None], name: str, stores: Sequence[FeatureStore]) -> Ints:
+    """The store and the row of each image; the last store must have what the others lack."""
+    found: dict[str, tuple[int, int]] = {}
+    for number, store in enumerate(stores):
+        rest = {image: sha256 for image, sha256 in wanted.items() if image not in found}
+        if number < len(stores) - 1:
+            rest = {image: sha256 for image, sha256 in rest.items() if image in store.by_id}
+        rows = _rows_of(rest, name, store)
+        found |= {image: (number, rows[image]) for image in rest}
+    return np.array([found[image] for image in wanted])
 
 
 def rows_in(corpus: Corpus, store: FeatureStore) -> dict[str, int]:
@@ -192,7 +223,7 @@ class TrainingSet:
     ) -> TrainingSet:
         """The captions in the numbers of a vocabulary, cut at `longest` words."""
         words, false = (
-            tuple(vocabulary.encode(text, longest) for text in texts)
+            tuple(vocabulary.encode(text, longest) if text else [] for text in texts)
             for texts in (images.texts, images.false)
         )
         return cls(images, words, false=false)
@@ -213,7 +244,23 @@ class TrainingSet:
             TextInputs.of([self.words[k] for k in captions.tolist()]),
             torch.from_numpy(owner),
             torch.from_numpy(numbers),
-            false=TextInputs.of([self.false[k] for k in captions.tolist()]) if self.false else None,
+            false=self._negatives(captions, numbers, regions=regions),
+        )
+
+    def _negatives(self, captions: Ints, numbers: Ints, *, regions: bool) -> Negatives | None:
+        """The hard negatives of some captions, and the images made for them, each once."""
+        if not self.false:
+            return None
+        made = self.images.false_image
+        shown = np.full(len(captions), -1) if made is None else made[captions]
+        others = np.setdiff1d(shown[shown >= 0], numbers)
+        every = np.concatenate([numbers, others])
+        place = {image: row for row, image in enumerate(every.tolist())}
+        there = [k for k, caption in enumerate(captions.tolist()) if self.false[caption]]
+        return Negatives(
+            TextInputs.of([self.false[captions[k]] for k in there]),
+            torch.tensor([place.get(int(shown[k]), -1) for k in there], dtype=torch.int64),
+            ImageInputs.of(self.images.features(others, regions=regions)) if len(others) else None,
         )
 
 

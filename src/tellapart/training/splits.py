@@ -10,6 +10,7 @@ import numpy as np
 
 from tellapart import seeds
 from tellapart.benchmark.benchmark import Benchmark
+from tellapart.benchmark.groups import components
 from tellapart.errors import BadImage, BadInput
 from tellapart.image_features.extract import look_of
 from tellapart.pictures import Picture
@@ -99,11 +100,28 @@ def _alike(own: Sequence[TestImage], tests: Sequence[TestImage], whose: str) -> 
     return tuple(lines)
 
 
+def _families(data: CaptionedImages, hashes: Sequence[str]) -> list[str]:
+    """The first hash of each image's family: images connected by false captions."""
+    if data.false_image is None:
+        return list(hashes)
+    distinct = sorted(set(hashes))
+    number = {one: k for k, one in enumerate(distinct)}
+    own = np.array([number[one] for one in hashes])
+    linked = data.false_image >= 0
+    one, other = own[data.owner[linked]], own[data.false_image[linked]]
+    family = components(one, other, len(distinct))
+    first = {group: distinct[k] for k, group in reversed(list(enumerate(family.tolist())))}
+    return [first[group] for group in family[own].tolist()]
+
+
 def hold_out(data: CaptionedImages, share: float, seed: int) -> tuple[Ints, Ints]:
-    """The numbers of the images for training and held out; equal pictures stay together."""
+    """The numbers of the images for training and held out.
+
+    Equal pictures stay together, and so do pictures and those made for their false captions.
+    """
     if not 0 < share < 1:
         raise BadInput(f"a share of {share} cannot be held out", allowed="between 0 and 1")
-    hashes = [str(one) for one in data.column("sha256")]
+    hashes = _families(data, [str(one) for one in data.column("sha256")])
     distinct = sorted(set(hashes))
     order = seeds.rng(seed, "held out").permutation(len(distinct))
     count = max(1, round(share * len(distinct)))

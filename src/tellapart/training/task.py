@@ -22,6 +22,7 @@ from tellapart.models.zoo.grids import image_blocks, match_blocks, text_blocks
 from tellapart.models.zoo.system import ImageInputs, Minibatch, System
 from tellapart.training.data import CaptionedImages, TrainingSet
 from tellapart.training.losses import info_nce, max_margin
+from tellapart.training.tuning.pairs import NEGATIVES
 
 LOSSES = ("hardest", "sum", "info-nce")
 
@@ -73,7 +74,8 @@ class RetrievalSettings:
     From the paper: max-margin. [code] (VSE++): the hardest negative, margin 0.2. Ours: for the
     first `sum_epochs` epochs all negatives are summed, because the hardest ones often collapse all
     vectors into one point at the beginning; `scale` is that of InfoNCE. With `negatives=texts`,
-    each caption's hard negative is in the batch, as in trohn-text.
+    each caption's hard negative is in the batch, as in trohn-text; with `negatives=images`, the
+    images made for them are, too, as in trohn-img. A negative without an image stays a text.
     """
 
     loss: str = "hardest"
@@ -92,47 +94,66 @@ class RetrievalTask(Task):
     def __init__(self, system: System, settings: RetrievalSettings, data: TrainingSet) -> None:
         if settings.loss not in LOSSES:
             raise UnknownName("loss", settings.loss, LOSSES)
-        if settings.negatives not in ("none", "texts"):
-            raise UnknownName("sort of negatives", settings.negatives, ("none", "texts"))
-        if settings.negatives == "texts" and not data.false:
+        if settings.negatives not in NEGATIVES:
+            raise UnknownName("sort of negatives", settings.negatives, NEGATIVES)
+        if settings.negatives != "none" and not data.false:
             raise BadInput(
                 "the captions have no hard negatives",
                 allowed="--on a benchmark of build negatives, or --set negatives=none",
+            )
+        if settings.negatives == "images" and data.images.false_image is None:
+            raise BadInput(
+                "no image was made for any hard negative",
+                allowed="--on a benchmark of build bivlc, or --set negatives=texts",
             )
         super().__init__(system, settings, data)
 
     def forward(self, batch: Minibatch, epoch: int) -> Tensor:
         """The loss over the grid of the batch."""
-        grid = self._grid(batch)
+        grid, owner = self._grid(batch)
         if self.settings.loss == "info-nce":
-            return info_nce(grid, batch.owner, self.settings.scale)
+            return info_nce(grid, owner, self.settings.scale)
         hardest = self.settings.loss == "hardest" and epoch >= self.settings.sum_epochs
-        return max_margin(grid, batch.owner, self.settings.margin, hardest=hardest)
+        return max_margin(grid, owner, self.settings.margin, hardest=hardest)
 
-    def _grid(self, batch: Minibatch) -> Tensor:
-        if self.settings.negatives == "none" or batch.false is None:
-            whole: Tensor = self.system(batch).float()
-            return whole
-        images = self.system.encode_images(batch.images)
-        parts = [
-            self.system.match(images, self.system.encode_texts(one)).float()
-            for one in (batch.texts, batch.false)
-        ]
-        return torch.cat(parts, dim=1)
+    def _grid(self, batch: Minibatch) -> tuple[Tensor, Tensor]:
+        """Images by texts, and the image of each text that has one; the other texts come last."""
+        system, false = self.system, batch.false
+        if self.settings.negatives == "none" or false is None:
+            whole: Tensor = system(batch).float()
+            return whole, batch.owner
+        images = [system.encode_images(batch.images)]
+        owner, order = batch.owner, torch.arange(len(false.owner), device=batch.owner.device)
+        if self.settings.negatives == "images":
+            if false.images is not None:
+                images.append(system.encode_images(false.images))
+            owned = false.owner >= 0
+            owner = torch.cat([owner, false.owner[owned]])
+            order = torch.cat([order[owned], order[~owned]])
+        columns = []
+        for texts in (batch.texts, false.texts) if len(order) else (batch.texts,):
+            codes = system.encode_texts(texts)
+            columns.append(torch.cat([system.match(one, codes).float() for one in images]))
+        return torch.cat([columns[0], *(one[:, order] for one in columns[1:])], dim=1), owner
 
     def validate(self, data: TrainingSet) -> dict[str, float]:
-        """Recall in percent in both directions, and the sum of all six ([code] of VSE++: rsum)."""
+        """Recall in percent in both directions, and the sum of all six ([code] of VSE++: rsum).
+
+        Images made for false captions have no captions of their own and are left out.
+        """
         system: System = self.system
         device = next(system.parameters()).device
 
+        shown, owner = np.unique(data.images.owner, return_inverse=True)
+
         def take(places: Any) -> ImageInputs:
-            arrays = data.images.features(places, regions=system.needs_regions)
+            arrays = data.images.features(shown[places], regions=system.needs_regions)
             return ImageInputs.of(arrays, device)
 
-        images = image_blocks(system, len(data.images), take)
+        images = image_blocks(system, len(shown), take)
         scores = match_blocks(system, images, text_blocks(system, data.words, device))
         n, m = scores.shape
-        found = Collection(data.images.owner, np.arange(n), np.arange(m), scores, None)
+        found = Collection(owner, np.arange(n), np.arange(m), scores, None)
         ranks = zip(("i2t", "t2i"), rank_both(found), strict=True)
         figures = {
             f"{way}_r{k}": float(100 * (one.ranks <= k).mean()) for way, one in ranks for k in KS

@@ -16,10 +16,10 @@ def area(box: FractionBox) -> float:
     return box[2] * box[3]
 
 
-def grown(box: FractionBox) -> FractionBox:
+def grown(box: FractionBox, growth: float = GROWTH) -> FractionBox:
     """The box grown for painting over."""
     left, top, width, height = box
-    return left - GROWTH, top - GROWTH, width + 2 * GROWTH, height + 2 * GROWTH
+    return left - growth, top - growth, width + 2 * growth, height + 2 * growth
 
 
 def overlap(a: FractionBox, b: FractionBox) -> float:

@@ -8,7 +8,7 @@
 
 In `count` and `add-object` the picture that keeps everything is painted over elsewhere.
 
-Boxes that are removed are the only ones of their category (or one of two) and cover 1.5 to 15% of
+Boxes that are removed are the only ones of their category (or one of two) and cover 1 to 15% of
 the picture; grown by 2% they hide at most a tenth of any other named object, and no person fills
 30% of the hole. People's captions are used if two or three of them name the thing; otherwise
 captions are written from the boxes. The other rules came from looking at pictures.
@@ -31,15 +31,15 @@ from tellapart.corpus.corpus import Corpus
 from tellapart.image_features.boxes import LabelledBox
 from tellapart.items import Cell
 from tellapart.makers.maker import FractionBox, PhotoEdit
-from tellapart.makers.photo import whole_blocks
+from tellapart.makers.photo import FURTHER_GROWTH, GROWTH, whole_blocks
 from tellapart.mine.photos.geometry import area, around, grown, overlap, side_by_side
 from tellapart.mine.photos.names import ObjectName
-from tellapart.mine.photos.patches import detail_of, patch_like, plainest_patch
+from tellapart.mine.photos.patches import brightness_of, plainest_patch
 from tellapart.text.english import alike, article, plural
 from tellapart.types import Floats
 
 PHOTO_KINDS = ("mirror", "count", "one-of-two", "add-object")
-AREA = (0.015, 0.15)
+AREA = (0.01, 0.15)
 MENTIONS = 2
 HIDDEN, PERSON_IN_HOLE = 0.1, 0.3
 SMALLEST = 0.005
@@ -90,19 +90,19 @@ class PhotoPair:
 
 
 def _even() -> Floats:
-    """Detail where no picture is looked at: the same everywhere."""
-    return np.ones((32, 32))
+    """Brightness where no picture is looked at: the same everywhere."""
+    return np.ones((32, 32, 2))
 
 
 @dataclass(frozen=True)
 class Photo:
-    """A photograph with its captions and boxes, for the rules; `detail` looks at the picture."""
+    """A photograph with its captions and boxes, for the rules; `brightness` looks at it."""
 
     image: str
     captions: Sequence[str]
     boxes: Sequence[LabelledBox]
     names: Mapping[str, ObjectName]
-    detail: Callable[[], Floats] = _even
+    brightness: Callable[[], Floats] = _even
 
     def by_category(self) -> dict[str, list[FractionBox]]:
         """The boxes of each category that has a name."""
@@ -120,17 +120,12 @@ class Photo:
         """Whether any caption has a word that suggests it."""
         return any(self.names[category].hinted.search(one) for one in self.captions)
 
-    def patch_for(self, box: FractionBox, lot: float, written: bool) -> FractionBox | None:
-        """What to paint over so that a picture with the thing in the box has paint, too.
-
-        Captions that are not written from boxes may name anything: then it is the plainest place.
-        """
+    def patch_for(self, box: FractionBox) -> FractionBox | None:
+        """What to paint over so that a picture with the thing in the box has paint, too."""
         rest = [one for one in self.boxes if one[1] != box]
         named = [place for other, place in rest if other in self.names and self.hinted(other)]
         others = [one for one in rest if one[1] not in named]
-        if not written:
-            return plainest_patch(box, named, others, self.detail())
-        return patch_like(box, named, others, self.detail(), lot)
+        return plainest_patch(box, named, others, self.brightness())
 
     def said_in_plural(self, category: str) -> bool:
         """Whether a caption mentions several of a category that has one box."""
@@ -161,7 +156,7 @@ def photo_pairs(
                 found.refused[kind]["no boxes, or no picture"] += 1
             continue
         captions = corpus.texts_by_image.get(image, [])
-        photo = Photo(image, captions, boxes[image], names, partial(_detail, corpus, image))
+        photo = Photo(image, captions, boxes[image], names, partial(_brightness, corpus, image))
         for kind in kinds:
             why: set[str] = set()
             made = list(makers[kind](photo, seed, why))
@@ -171,8 +166,8 @@ def photo_pairs(
     return found
 
 
-def _detail(corpus: Corpus, image: str) -> Floats:
-    return detail_of(whole_blocks(corpus.picture(image).open()))
+def _brightness(corpus: Corpus, image: str) -> Floats:
+    return brightness_of(whole_blocks(corpus.picture(image).open()))
 
 
 def mirrored(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
@@ -235,13 +230,11 @@ def counted(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
             f"There are two {plural(name.noun)} in the picture.",
             f"There is one {name.noun} in the picture.",
         )
-        patch = photo.patch_for(
-            gone, seeds.unit(seed, "patch", photo.image, category), written=True
-        )
+        patch = photo.patch_for(gone)
         if patch is None:
-            why.add("no room for a patch elsewhere")
+            why.add("no plain place for a patch elsewhere")
             continue
-        edits = PhotoEdit(erase=(patch,)), PhotoEdit(erase=(gone,))
+        edits = PhotoEdit(erase=(patch,)), without(photo, gone)
         yield PhotoPair("count", photo.image, edits, captions, SQUARE, (category,))
 
 
@@ -256,7 +249,7 @@ def one_of_two(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
                 why.add("the two touch")
                 continue
             captions = _each_alone(photo, first, second, seed) or _written(photo, first, second)
-            edits = PhotoEdit(erase=(b,)), PhotoEdit(erase=(a,))
+            edits = without(photo, b), without(photo, a)
             about = (first, second)
             yield PhotoPair("one-of-two", photo.image, edits, captions, SQUARE, about, None)
 
@@ -265,28 +258,28 @@ def added(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
     """A thing that can be removed, a caption that names it and one that does not suggest it."""
     for category, box in _erasable(photo, why, mentions=0):
         name = photo.names[category]
-        without = [
+        lacking = [
             one
             for one in photo.captions
             if not name.hinted.search(one) and not _misspells(name.noun, one)
         ]
         having = [one for one in photo.captions if name.named.search(one)]
-        written = not (without and MENTIONS <= photo.mentions(category) <= SUBJECT)
+        written = not (lacking and MENTIONS <= photo.mentions(category) <= SUBJECT)
         if not written:
             drawn = [
                 alike(texts[seeds.number(seed, "add", photo.image, category, k) % len(texts)])
-                for k, texts in enumerate((having, without))
+                for k, texts in enumerate((having, lacking))
             ]
         else:
             drawn = _beside_another(photo, category, box)
         if not drawn:
             why.add("no caption without it can be had")
             continue
-        patch = photo.patch_for(box, seeds.unit(seed, "patch", photo.image, category), written)
+        patch = photo.patch_for(box)
         if patch is None:
-            why.add("no room for a patch elsewhere")
+            why.add("no plain place for a patch elsewhere")
             continue
-        edits = PhotoEdit(erase=(patch,)), PhotoEdit(erase=(box,))
+        edits = PhotoEdit(erase=(patch,)), without(photo, box)
         captions = drawn[0], drawn[1]
         yield PhotoPair("add-object", photo.image, edits, captions, TRUE_OF_BOTH, (category,))
 
@@ -346,19 +339,31 @@ def can_go(photo: Photo, category: str, box: FractionBox, why: set[str]) -> bool
     if not photo.mentions(category):
         why.add("no caption names it")
         return False
-    hole = grown(box)
+    spoilt = _spoils(photo, box, GROWTH)
+    if spoilt:
+        why.add(spoilt)
+    return not spoilt
+
+
+def without(photo: Photo, box: FractionBox) -> PhotoEdit:
+    """The edit that removes a thing, from a larger hole if nothing else would go along."""
+    free = not _spoils(photo, box, FURTHER_GROWTH)
+    return PhotoEdit(erase=(box,), growth=FURTHER_GROWTH if free else 0.0)
+
+
+def _spoils(photo: Photo, box: FractionBox, growth: float) -> str:
+    """What would be lost with a box that has grown, in words; empty if nothing."""
+    hole = grown(box, growth)
     for other, place in photo.boxes:
         if place == box:
             continue
         inside = overlap(hole, place)
         if other == "person" and inside > PERSON_IN_HOLE * area(hole):
-            why.add("a person is in the hole")
-            return False
+            return "a person is in the hole"
         named = other in photo.names and photo.hinted(other)
         if named and inside > HIDDEN * area(place):
-            why.add("it would take something else along")
-            return False
-    return True
+            return "it would take something else along"
+    return ""
 
 
 def visible(photo: Photo, category: str, box: FractionBox) -> bool:

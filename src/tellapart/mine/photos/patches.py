@@ -1,13 +1,13 @@
 """Patches: parts of a photograph that are painted over in place of a thing.
 
-If one picture of a pair lacks a thing, paint and missing detail give it away. So a patch as large
-is painted over in the other picture: where it takes nothing along that a caption names, and where
-about as much detail goes as with the thing.
+If one picture of a pair lacks a thing, paint gives it away. So a patch as large is painted over in
+the other picture: where it takes nothing along that a caption names, and where the picture is plain
+enough for the paint not to show.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,72 +24,39 @@ STEPS = 24
 """Places are tried on a grid of this many columns and rows."""
 SHAPES = (1.0, 0.8, 1.25, 0.64, 1.5625)
 """How much wider than the thing a patch may be; it is lower by as much."""
-SIZES = (1.0, 1.1, 1.2, 1.3)
-"""How much longer the sides of a patch may be if only so it has the detail of the thing."""
 FEW, MOST, PERSON = 0.1, 0.9, 0.3
 """If no place is bare, a patch covers at most the share `FEW` of a thing that captions name, and of
 any other as little or at least `MOST`, so that no half is left; people fill at most `PERSON`."""
-ALIKE = 0.07
-"""Differences of the logarithm of detail that do not matter."""
-BLOCK, STEP = 8, 16.0
-"""The side of a block in pixels, and the step that its frequencies are rounded to, as in JPEG."""
-
-
-def patch_like(
-    thing: FractionBox,
-    named: Sequence[FractionBox],
-    others: Sequence[LabelledBox],
-    detail: Floats,
-    lot: float,
-) -> FractionBox | None:
-    """A place to paint over instead of the thing; None if there is no room.
-
-    Places without any thing come first. `lot` (0 to 1) decides among the smallest of those whose
-    detail is like the thing's.
-    """
-    things = [*named, *(box for _, box in others)]
-    bare = _like(thing, lambda size: free_patches(thing, things, [], size, few=0), detail, lot)
-    return bare or _like(thing, lambda size: free_patches(thing, named, others, size), detail, lot)
+PLAIN = 40.0
+"""The most that brightness (0 to 255) may deviate where a patch goes: of 110 patches that were
+looked at, 91% of the plainer half were clean and 58% of the others."""
+BLOCK = 8
+"""The side of a block in pixels."""
 
 
 def plainest_patch(
     thing: FractionBox,
     named: Sequence[FractionBox],
     others: Sequence[LabelledBox],
-    detail: Floats,
+    brightness: Floats,
 ) -> FractionBox | None:
-    """The place with the least detail; for captions that may name things without a box."""
+    """The plainest place to paint over instead of the thing; None if there is none.
+
+    Places without any thing come first.
+    """
     things = [*named, *(box for _, box in others)]
-    patches = free_patches(thing, things, [], few=0) or free_patches(thing, named, others)
-    return min(patches, key=lambda one: (_sum(detail, one), one), default=None)
-
-
-def _like(
-    thing: FractionBox,
-    free: Callable[[float], list[FractionBox]],
-    detail: Floats,
-    lot: float,
-) -> FractionBox | None:
-    """Of the free patches by size, one whose detail is like the thing's, else the nearest."""
-    wanted = np.log(1 + _sum(detail, thing))
-    nearest: tuple[float, FractionBox] | None = None
-    for size in SIZES:
-        patches = free(size)
-        apart = [abs(np.log(1 + _sum(detail, one)) - wanted) for one in patches]
-        alike = [one for one, by in zip(patches, apart, strict=True) if by <= ALIKE]
-        if alike:
-            return alike[min(int(lot * len(alike)), len(alike) - 1)]
-        best = min(zip(apart, patches, strict=True), default=None)
-        if best and (nearest is None or best[0] < nearest[0]):
-            nearest = best
-    return nearest and nearest[1]
+    for free in (free_patches(thing, things, [], few=0), free_patches(thing, named, others)):
+        rated = [(deviation(brightness, one), one) for one in free]
+        least, patch = min(rated, default=(PLAIN + 1, thing))
+        if least <= PLAIN:
+            return patch
+    return None
 
 
 def free_patches(
     thing: FractionBox,
     named: Sequence[FractionBox],
     others: Sequence[LabelledBox],
-    size: float = 1.0,
     few: float = FEW,
 ) -> list[FractionBox]:
     """Every place for a patch as large as `thing`, and apart from it, once both have grown.
@@ -98,7 +65,7 @@ def free_patches(
     only if none has the thing's own.
     """
     for shape in SHAPES:
-        wide, high = thing[2] * shape * size, thing[3] / shape * size
+        wide, high = thing[2] * shape, thing[3] / shape
         if max(wide, high) > 1:
             continue
         places = _places(wide, high)
@@ -113,27 +80,27 @@ def free_patches(
     return []
 
 
-def detail_of(picture: PILImage) -> Floats:
-    """How much there is to see in each block of 8 x 8 pixels: bits of its rounded frequencies."""
-    from scipy.fft import dctn
-
+def brightness_of(picture: PILImage) -> Floats:
+    """The mean brightness of each block, and the mean of its square, (rows, columns, 2)."""
     grey = np.asarray(picture.convert("L"), float)
     rows, columns = (side // BLOCK for side in grey.shape)
     blocks = grey[: rows * BLOCK, : columns * BLOCK].reshape(rows, BLOCK, columns, BLOCK)
-    waves = np.abs(np.round(dctn(blocks, axes=(1, 3), norm="ortho") / STEP))
-    waves[:, 0, :, 0] = 0  # the mean brightness
-    bits: Floats = np.log2(1 + waves).sum(axis=(1, 3))
-    return bits
+    found: Floats = np.stack([blocks, blocks**2], axis=-1).mean(axis=(1, 3))
+    return found
 
 
-def _sum(detail: Floats, box: FractionBox) -> float:
-    """The detail within a box once it has grown, counting blocks by the share inside."""
+def deviation(brightness: Floats, box: FractionBox) -> float:
+    """The standard deviation of brightness in a box once it has grown."""
     left, top, width, height = box
     rows, columns = (
         _shares(start - GROWTH, start + length + GROWTH, blocks)
-        for start, length, blocks in ((top, height, len(detail)), (left, width, detail.shape[1]))
+        for start, length, blocks in (
+            (top, height, brightness.shape[0]),
+            (left, width, brightness.shape[1]),
+        )
     )
-    return float(rows @ detail @ columns)
+    mean, square = np.einsum("r,rcn,c->n", rows, brightness, columns) / (rows.sum() * columns.sum())
+    return float(np.sqrt(max(square - mean**2, 0.0)))
 
 
 def _shares(begin: float, end: float, blocks: int) -> Floats:

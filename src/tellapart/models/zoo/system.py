@@ -41,6 +41,10 @@ class ImageInputs:
         )
         return cls(whole.float(), regions.float(), counts)
 
+    def to(self, device: torch.device) -> ImageInputs:
+        """The images on another device."""
+        return ImageInputs(self.whole.to(device), self.regions.to(device), self.counts.to(device))
+
     def mask(self) -> Tensor:
         """Which regions are real, (n, regions)."""
         places = torch.arange(self.regions.shape[1], device=self.counts.device)
@@ -74,27 +78,42 @@ class TextInputs:
 
 
 @dataclass(frozen=True, slots=True)
+class Negatives:
+    """Hard negatives of a batch: false captions, and images that are not of its captions.
+
+    `owner` is the row of the image made for each false caption, counting the batch's images first
+    and `images` after them (-1: none was made).
+    """
+
+    texts: TextInputs
+    owner: Tensor
+    images: ImageInputs | None
+
+    def to(self, device: torch.device) -> Negatives:
+        """The negatives on another device."""
+        images = self.images and self.images.to(device)
+        return Negatives(self.texts.to(device), self.owner.to(device), images)
+
+
+@dataclass(frozen=True, slots=True)
 class Minibatch:
     """Distinct images and their captions; `owner` is each caption's row among the images.
 
     `numbers` are the images' numbers in the training set, for tasks that need a lookup; `false` are
-    hard negatives of the captions, if there are any.
+    hard negatives, if there are any.
     """
 
     images: ImageInputs
     texts: TextInputs
     owner: Tensor
     numbers: Tensor
-    false: TextInputs | None = field(default=None, kw_only=True)
+    false: Negatives | None = field(default=None, kw_only=True)
 
     def to(self, device: torch.device) -> Minibatch:
         """The batch on another device."""
-        images, texts = self.images, self.texts
         return Minibatch(
-            ImageInputs(
-                images.whole.to(device), images.regions.to(device), images.counts.to(device)
-            ),
-            texts.to(device),
+            self.images.to(device),
+            self.texts.to(device),
             self.owner.to(device),
             self.numbers,
             false=self.false and self.false.to(device),

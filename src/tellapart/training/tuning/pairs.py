@@ -126,7 +126,11 @@ def pairs_of_benchmark(bench: Benchmark) -> TrainingPairs:
 
 
 def _item_rows(item: Item) -> list[PairRow]:
-    """The original pair before edits (or else the first pair), with its negatives."""
+    """The original pair before edits (or else the first pair), with its negatives.
+
+    If every caption is true of the original image, an image of which its caption is false is a
+    negative without a text.
+    """
     image, caption = item.original or min(item.true)
     origin = f"{item.origin.made_by}: {item.id}"
     rows: list[PairRow] = []
@@ -136,7 +140,11 @@ def _item_rows(item: Item) -> list[PairRow]:
         shown = [i for i in range(len(item.images)) if (i, other) in item.true]
         picture = item.images[shown[0]] if shown else None
         rows.append((item.images[image], item.captions[caption], text, picture, item.kind, origin))
-    return rows or [(item.images[image], item.captions[caption], None, None, item.kind, origin)]
+    if rows:
+        return rows
+    lacking = [one for k, one in enumerate(item.images) if (k, caption) not in item.true]
+    alone = lacking[0] if lacking else None
+    return [(item.images[image], item.captions[caption], None, alone, item.kind, origin)]
 
 
 def open_pairs(source: TrainingPairs | Benchmark | Corpus | Path | str) -> TrainingPairs:

@@ -271,17 +271,23 @@ def _paired(sources: Sequence[Any]) -> TrainingPairs | None:
     return joined_pairs([open_pairs(one) for one in sources])
 
 
-def _only_store(options: TrainOptions) -> FeatureStore:
-    """The single feature store that pairs with negatives need."""
+def _given_stores(options: TrainOptions) -> list[FeatureStore]:
+    """The feature stores that pairs with negatives need."""
     from tellapart.image_features.store import load_store
 
-    if len(options.features) != 1:
+    if not options.features:
         raise BadInput(
             "training on a benchmark needs the features of its images",
-            allowed="--features STORE, once",
+            allowed="--features STORE, once or several times",
             todo="compute them: tellapart features CORPUS STORE",
         )
-    return load_store(options.features[0])
+    return [load_store(one) for one in options.features]
+
+
+def _holding(corpus: Corpus, stores: Sequence[FeatureStore]) -> FeatureStore:
+    """The store with most of a corpus's images."""
+    images = list(corpus.texts_by_image)
+    return max(stores, key=lambda one: sum(image in one.by_id for image in images))
 
 
 def _gathered(
@@ -305,8 +311,9 @@ def _gathered(
         corpora, read = list(map(corpus_of, opened)), gather_items
     elif (paired := _paired(on)) is not None:
         held = [open_corpus(one) for one in validation]
-        found = gather_pairs(paired, _only_store(options))
-        return found, gather(held, _stores(held, options, progress)) if held else None
+        given = _given_stores(options)
+        found = gather_pairs(paired, given)
+        return found, gather(held, [_holding(one, given) for one in held]) if held else None
     else:
         opened = corpora = [open_corpus(one) for one in sources]
         read = gather
