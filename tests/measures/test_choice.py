@@ -44,6 +44,15 @@ def test_truth_on_the_other_diagonal_is_read_from_the_item():
     assert set(got.values()) == {1.0}
 
 
+def test_on_the_other_diagonal_the_original_caption_is_not_the_first():
+    # image 0 takes the wrong one (3 > 1), image 1 its own (4 > 2); caption 1, which is the
+    # original's, takes the wrong one (1 < 2), caption 0 its own (3 < 4)
+    got = scores_of([[3, 1], [4, 2]], "wrong", {(0, 1), (1, 0)})
+    assert got == {
+        "Group": 0, "I2T": 0, "T2I": 0, "Ipos2T": 0, "Ineg2T": 1, "Tpos2I": 0, "Tneg2I": 1,
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("rule", "expected"),
     [

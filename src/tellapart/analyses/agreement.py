@@ -101,7 +101,7 @@ def _sentence(row: dict[str, Any]) -> str:
     names = f"{row['first']} and {row['second']}"
     if row["kappa"] is None:
         return f"{names}: one of them is always right or always wrong, so kappa is undefined."
-    ends = f"kappa {row['kappa']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
+    ends = f"kappa {row['kappa']:.3f} ({row['low']:.3f} to {row['high']:.3f}, n = {row['n']:,})"
     if row["low"] <= 0 <= row["high"]:
         return f"{names}: no agreement is shown beyond that expected from accuracy, {ends}."
     more = "more" if row["kappa"] > 0 else "less"
@@ -154,8 +154,9 @@ def _item_sentences(items: pl.DataFrame, counts: dict[str, int]) -> Iterator[str
     if not items.height:
         return
     for (sort,), rows in items.group_by("sort", maintain_order=True):
-        first, count = rows.row(0, named=True)["item"], counts[str(sort)]
-        yield f"{sort}: {count:,} {'item' if count == 1 else 'items'}, such as {first}."
+        first, count = rows.row(0, named=True), counts[str(sort)]
+        verb = "1 item is" if count == 1 else f"{count:,} items are"
+        yield f'{verb} {sort}, such as {first["item"]} ("{first["caption"]}").'
 
 
 def _figure(title: str, pairs: pl.DataFrame) -> Figure | None:
