@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from tellapart.analyses.figure import BAND, Figure, Panel
-from tellapart.reports.drawing import PRINT
+from tellapart.reports.drawing import PRINT, page_svg, write_drawing
 
 
 def labels(rows):
@@ -47,3 +49,14 @@ def test_bands_that_would_hide_each_other_are_left_out_and_not_promised():
 
     assert drawn(3) == (True, "accuracy, % (band: 95% interval)")
     assert drawn(7) == (False, "accuracy, %")
+
+
+def test_a_figure_as_a_file_has_a_ground_of_its_own_and_on_a_page_has_none(tmp_path):
+    rows = ({"label": "a", "x": 1.0, "low": 0.5, "high": 1.5},)
+    figure = Figure("t", "w", (Panel("dots", rows, "kappa"),))
+    write_drawing(figure.drawing, tmp_path / "one", ("svg",))
+    ground = '<rect width="{0}" height="{1}" fill="white"'
+    drawn = (tmp_path / "one.svg").read_text()
+    size = re.search(r'viewBox="0 0 (\d+) (\d+)"', drawn)
+    assert size and ground.format(*size.groups()) in drawn
+    assert 'fill="white"' not in page_svg(figure.drawing)

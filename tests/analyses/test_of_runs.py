@@ -66,7 +66,10 @@ def test_models_that_err_alike_and_models_that_do_not(bench):
     alike, *others = found.table("pairs").iter_rows(named=True)
     assert alike["low"] > 0.3 and all(one["low"] < 0 < one["high"] for one in others)
     assert "a and b agree more than" in found.sentences[0]
-    assert found.table("items")["models"].max() == 0, "listed are items that all get wrong"
+    listed = found.table("items")
+    assert listed["models"].max() == 0, "listed are items that all get wrong"
+    true = {item.id: [item.captions[j] for _, j in item.true] for item in bench.items}
+    assert all(said in true[one] for one, said in listed.select("item", "caption").iter_rows())
     short = ta.analyse("agreement", runs, ta.AgreementOptions(resamples=20, most=1))
     assert (
         short.table("items").height == 1 and short.table("items")["item"][0] in short.sentences[-1]

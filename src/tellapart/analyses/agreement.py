@@ -15,6 +15,7 @@ from tellapart.analyses.analysis import Analysis, AnalysisKind, ResultTable
 from tellapart.analyses.figure import Figure, Panel, dot_rows, short_names
 from tellapart.analyses.units import Sources, UnitOptions, UnitTable, unit_table
 from tellapart.errors import BadInput
+from tellapart.items import Item
 from tellapart.options import Help
 from tellapart.stats.agreement import cohen_kappa, error_overlap
 from tellapart.types import Progress, silent
@@ -129,7 +130,7 @@ def _items(units: UnitTable, options: AgreementOptions) -> tuple[pl.DataFrame, d
     frame = frame.group_by("place", maintain_order=True).agg(pl.col("models", "people").mean())
     frame = frame.with_columns(
         pl.Series("item", [names[int(k)] for k in frame["place"]]),
-        pl.Series("caption", [units.benchmark.items[int(k)].captions[0] for k in frame["place"]]),
+        pl.Series("caption", [_caption(units.benchmark.items[int(k)]) for k in frame["place"]]),
     )
     if people:
         gap = pl.col("models") - pl.col("people")
@@ -148,6 +149,11 @@ def _items(units: UnitTable, options: AgreementOptions) -> tuple[pl.DataFrame, d
         for name, order, where in sorts
     ]  # fmt: skip
     return pl.concat(parts).select("sort", "item", pl.col("^models|people$"), "caption"), counts
+
+
+def _caption(item: Item) -> str:
+    """A caption that is true of the item, since options are shuffled; the first if none is."""
+    return item.captions[min((cell[1] for cell in item.true), default=0)]
 
 
 def _item_sentences(items: pl.DataFrame, counts: dict[str, int]) -> Iterator[str]:

@@ -174,7 +174,9 @@ def _axes(panel: Panel, padding: int = 8) -> tuple[dict[str, Any], dict[str, Any
     if panel.log:
         x_scale["type"] = "log"
     axis: dict[str, Any] = {"title": panel.x, "grid": False}
-    if not panel.log:
+    if panel.log:
+        axis["values"] = _round_numbers([float(row["x"]) for row in panel.rows])
+    else:
         axis["tickCount"] = TICKS
     if all(float(row["x"]).is_integer() for row in panel.rows):
         axis["tickMinStep"] = 1
@@ -185,6 +187,18 @@ def _axes(panel: Panel, padding: int = 8) -> tuple[dict[str, Any], dict[str, Any
     y = {"field": "y", "type": "quantitative", "axis": {"title": panel.y, "grid": False},
          "scale": y_scale}  # fmt: skip
     return x, y
+
+
+def _round_numbers(values: Sequence[float]) -> list[float]:
+    """1, 2, 5, 10, 20, ... within the values, for the ticks of a logarithmic axis.
+
+    >>> _round_numbers([10, 150])
+    [10.0, 20.0, 50.0, 100.0]
+    """
+    low, high = min(values), max(values)
+    powers = range(int(np.floor(np.log10(low))), int(np.floor(np.log10(high))) + 1)
+    numbers = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
+    return [one for one in numbers if low <= one <= high]
 
 
 def _lines(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
