@@ -141,8 +141,8 @@ def settled(page: Page) -> None:
     """Wait until a view has drawn its items with their pictures."""
     page.locator("main .card, main section").first.wait_for()
     page.wait_for_timeout(2500)
-    # What text alone gives away is computed meanwhile.
-    page.wait_for_function("!document.body.innerText.includes('guessing')", timeout=120_000)
+    guessing = page.get_by_text("guessing")  # what text alone gives away is being computed
+    guessing.first.wait_for(state="detached", timeout=120_000)
     page.wait_for_timeout(500)
 
 

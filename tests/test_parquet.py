@@ -45,6 +45,14 @@ def test_no_bit_turned_over_ends_the_process_or_shows_on_stderr(tmp_path, capfd)
     assert capfd.readouterr().err == ""
 
 
+def test_a_file_that_may_not_be_read_is_not_called_broken(tmp_path, monkeypatch):
+    path = tmp_path / "items.parquet"
+    pl.DataFrame({"a": [1]}).write_parquet(path)
+    monkeypatch.setattr("tellapart.parquet.os.access", lambda *asked: False)
+    with pytest.raises(BadInput, match=r"no permission to read items\.parquet"):
+        parquet.read_parquet(path)
+
+
 def test_a_file_is_read_after_one_that_ended_the_trial(tmp_path):
     path = tmp_path / "a.parquet"
     path.write_bytes(plain())

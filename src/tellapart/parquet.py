@@ -91,6 +91,10 @@ def try_parquet(
 
     The trial reads it in the same way as later: with `slices` if there are `columns`, else whole.
     """
+    if not os.access(file, os.R_OK) and file.exists():
+        raise BadInput(
+            f"no permission to read {path.name}", where=str(path), todo="allow it, or copy the file"
+        )
     if os.name != "posix":  # other systems cannot wait for a pipe: read without a trial
         return
     megabytes = file.stat().st_size / 1e6

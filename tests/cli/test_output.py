@@ -67,8 +67,10 @@ def test_a_path_of_the_wrong_sort_is_named_as_it_was_given(
     ):
         assert needed in told(monkeypatch, capsys, *words)
     ta.evaluate(["chance"], on=benchmarks["bison"], out=tmp_path / "runs")
-    said = told(monkeypatch, capsys, "report", tmp_path / "runs", "--out", folder)
-    assert f"error: {folder} is a folder, but a file is needed here" in said
+    monkeypatch.chdir(folder)
+    for place in (folder, "."):
+        said = told(monkeypatch, capsys, "report", tmp_path / "runs", "--out", place)
+        assert f"error: {place} is a folder, but a file is needed here" in said
 
 
 def test_a_value_that_is_no_number_is_named_with_what_is_allowed(tmp_path, monkeypatch, capsys):

@@ -241,8 +241,8 @@ def test_too_few_groups_are_said_to_be_too_few():
     assert not many.rows[0].too_few and "too few" not in str(many)
 
 
-def test_a_measure_that_no_run_has_a_question_for_is_an_error():
+def test_measures_that_fit_no_run_are_an_error_and_not_an_empty_table():
     run = run_of(benchmark_of([grid_item("x", 1, 2, {(0, 0)})], ("accuracy",)), {"x": [[2, 1]]})
-    assert [row.measure for row in measure(run, measures=["accuracy"]).rows] == ["accuracy"]
-    with pytest.raises(BadInput, match=r"Group: no question .*\n.*allowed: .*own: accuracy"):
-        measure(run, measures=["accuracy", "Group"])
+    assert [row.measure for row in measure(run, measures=["accuracy", "T2I"]).rows] == ["accuracy"]
+    with pytest.raises(BadInput, match=r"Group, T2I: these .*\n.*allowed: .*own: accuracy"):
+        measure(run, measures=["Group", "T2I"])

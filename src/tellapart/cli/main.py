@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import sys
@@ -203,7 +204,7 @@ def path_error(error: OSError) -> TellapartError:
         if file is not None:
             problem = f"{file} is a file, but a folder is needed here"
             return TellapartError(problem, where=str(path), todo="choose another path")
-    if isinstance(error, IsADirectoryError) and path.is_dir():
+    if (isinstance(error, IsADirectoryError) or error.errno == errno.EBUSY) and path.is_dir():
         problem = f"{path} is a folder, but a file is needed here"
         return TellapartError(problem, todo="name a file in it, or choose another path")
     if isinstance(error, PermissionError):
