@@ -11,7 +11,8 @@ are not repeated, so an interrupted campaign resumes; the last lines are the tab
                                        [--parts table-3,table-4,table-5] [--width 256] [--commands]
 
 `--data` is the output of soak/bison_systems.py with corpora and features; without it they are made
-in OUT.
+in OUT, those of Flickr8k only with `--flickr`. After the tables come means over seeds, also with
+the vectors of other images, and what the weights of writing change, question by question.
 """
 
 from __future__ import annotations
@@ -20,18 +21,25 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import polars as pl
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # -P keeps it out, so that soak/ hides nothing
 
 from soak.bison_systems import TIMES, Command, data
+from soak.seed_means import seed_difference, seed_mean
+
+import tellapart as ta
 
 LINEAR = ("i2c", "c2i", "linm")
 WAYS = ("paper", "fair-sets")
 WEIGHTS = ("0", "0.1", "1", "4", "16")
 SIZES = ("64", "256")
-BLIND = "blind=true"
+BLIND, OTHERS = "blind=true", "images=shuffled"
+MIXED = ("flickr-train", "flickr-dev", "train", "dev", "all")
+"""The corpora of BISON's campaign that have Flickr8k's images."""
 PARTS = ("table-3", "table-5", "table-4")
 
 
@@ -83,7 +91,7 @@ class McicCampaign:
             words += ["--set", change]
         yield self._made(name, *words, "--out", out / name)
         models = [f"trained:{out / name}"]
-        models += [] if BLIND in changes else [f"{models[0]}?images=shuffled"]
+        models += [] if BLIND in changes else [f"{models[0]}?{OTHERS}"]
         tests = [word for way in WAYS for word in ("--on", out / f"test-{way}")]
         runs = f"runs/{name}"
         yield self._made(runs, "evaluate", *models, *tests, "--out", out / runs)
@@ -124,6 +132,45 @@ class McicCampaign:
         return Command(tuple(map(str, words)), self.out / "tables.txt", printed=True)
 
 
+def sources(real: Path, out: Path, *, flickr: bool) -> Iterator[Command]:
+    """Corpora and features as in BISON's campaign; without Flickr8k, of COCO's images alone."""
+    for command in data(real, out, "efficientnet-lite0"):
+        if not flickr and command.makes == out / "features":
+            words = (str(out / "coco") if one == str(out / "all") else one for one in command.words)
+            yield replace(command, words=tuple(words))
+        elif flickr or command.makes.name not in MIXED:
+            yield command
+
+
+def seed_lines(out: Path) -> list[str]:
+    """A line for each system and test, with its own and with other images: means over seeds."""
+    tables: dict[tuple[str, str, bool], list[pl.DataFrame]] = {}
+    for runs in sorted((out / "runs").iterdir()):
+        told = ta.outcomes([runs], measures=["accuracy"])
+        for (test, model), part in told.partition_by("benchmark", "model", as_dict=True).items():
+            name = runs.name.rpartition("-")[0]
+            tables.setdefault((name, str(test), OTHERS in str(model)), []).append(part)
+    lines = []
+    for (name, test, other), seeds in tables.items():
+        found = seed_mean(seeds, name, test)
+        own = ", ".join(f"{value:.1f}" for value in found.seeds)
+        shown = f"{test}, other images" if other else test
+        lines.append(f"{name} on {shown}: {found}; by seed {own}; {found.questions:,} items")
+    return [*lines, *_by_weight(tables)]
+
+
+def _by_weight(tables: dict[tuple[str, str, bool], list[pl.DataFrame]]) -> list[str]:
+    """What each weight of writing changes against none, where both have the same seeds."""
+    lines = []
+    for (name, test, other), own in tables.items():
+        system, _, weight = name.rpartition("-")
+        without = tables.get((f"{system}-0", test, other), [])
+        if not other and weight in WEIGHTS[1:] and len(own) == len(without):
+            value, low, high = seed_difference(own, without, name, test)
+            lines.append(f"{name} over 0 on {test}: {value:+.1f} ({low:+.1f} to {high:+.1f})")
+    return lines
+
+
 def main() -> None:
     """Read the command line and run, or print, every command."""
     parser = argparse.ArgumentParser(description="MCIC's systems on real photographs.")
@@ -143,7 +190,8 @@ def main() -> None:
     campaign = McicCampaign(
         given.data or given.out, given.out, given.flickr, given.width, given.fair
     )
-    commands = [] if given.data else list(data(Path(source), given.out, "efficientnet-lite0"))
+    made = sources(Path(source), given.out, flickr=given.flickr)
+    commands = [] if given.data else list(made)
     commands += campaign.items()
     for part in given.parts.split(","):
         for seed in range(given.seeds):
@@ -159,7 +207,8 @@ def main() -> None:
         print(tables)
     else:
         tables.run(given.out / TIMES)
-        print(tables.makes.read_text(encoding="utf-8"))
+        told = tables.makes.read_text(encoding="utf-8")
+        print(told, *seed_lines(given.out), sep="\n")
 
 
 if __name__ == "__main__":
