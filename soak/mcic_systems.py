@@ -1,14 +1,16 @@
 """MCIC's systems on real photographs, from the data to Tables 3, 4 and 5, with the package's verbs.
 
 Items are built by the paper's method from COCO captions of training images, a thirtieth of the
-paper's training set; `--flickr` adds Flickr8k's training images, `--fair` fair sets of the same
-images. The best weights are chosen on items of 300 further images, built apart, because decoys of
-one build are true captions of its other images. Systems are tested on items of other COCO images,
-built by the paper's method and in fair sets. Needs the data at TELLAPART_REAL_DATA. Finished parts
+paper's training set; `--flickr` adds Flickr8k's training images, and `--learn` chooses fair sets of
+the same images instead, where nothing but the image helps, or both. The best weights are chosen on
+items of 300 further images, built apart, because decoys of one build are true captions of its other
+images. Systems are tested on items of other COCO images, built by the paper's method and in fair
+sets. Needs the data at TELLAPART_REAL_DATA. Finished parts
 are not repeated, so an interrupted campaign resumes; the last lines are the tables.
 
-    python -P soak/mcic_systems.py OUT [--data BISON_OUT] [--seeds 3] [--flickr] [--fair]
-                                       [--parts table-3,table-4,table-5] [--width 256] [--commands]
+    python -P soak/mcic_systems.py OUT [--data BISON_OUT] [--seeds 3] [--flickr]
+                                       [--learn paper,fair-sets] [--width 256]
+                                       [--parts table-3,table-4,table-5] [--commands]
 
 `--data` is the output of soak/bison_systems.py with corpora and features; without it they are made
 in OUT, those of Flickr8k only with `--flickr`. After the tables come means over seeds, also with
@@ -51,7 +53,7 @@ class McicCampaign:
     out: Path
     flickr: bool = False
     width: str = "256"
-    fair: bool = False
+    ways: tuple[str, ...] = WAYS[:1]
 
     def _made(self, name: str, *words: object) -> Command:
         return Command(tuple(map(str, words)), self.out / name)
@@ -62,30 +64,33 @@ class McicCampaign:
         corpora = {"learn": self.source / "coco-train"}
         if self.flickr:
             corpora["flickr"] = self.source / "flickr-train"
-        ways = WAYS if self.fair else WAYS[:1]
-        return {f"{name}-{way}": (corpora[name], way) for way in ways for name in corpora}
+        return {f"{name}-{way}": (corpora[name], way) for way in self.ways for name in corpora}
+
+    @property
+    def validation(self) -> dict[str, tuple[Path, str]]:
+        """The items to choose the best weights by, built in the same ways."""
+        return {f"dev-{way}": (self.source / "coco-dev", way) for way in self.ways}
 
     def items(self) -> Iterator[Command]:
         """Training and test items, in the paper's way and in fair sets."""
         source, out = self.source, self.out
         apart = ("--without", source / "coco-train", "--without", source / "coco-dev")
         yield self._made("coco-test", "corpus", out / "coco-test", source / "coco", *apart)
-        built = [(name, *self.learned[name]) for name in self.learned]
-        for name, corpus, way in [*built, ("dev-paper", source / "coco-dev", "paper")]:
+        for name, (corpus, way) in {**self.learned, **self.validation}.items():
             yield self._made(name, "build", "mcic", corpus, out / name, "--options", way)
         for way in WAYS:
             name = f"test-{way}"
             words = ("build", "mcic", out / "coco-test", out / name, "--options", way)
-            yield self._made(name, *words)
+            yield self._made(name, *words, "--name", name)
 
     def trained(self, name: str, system: str, seed: int, *changes: str) -> Iterator[Command]:
         """Train a system and put it through both tests; the first also with other images."""
         out = self.out
         on = [word for one in self.learned for word in ("--on", out / one)]
+        on += [word for one in self.validation for word in ("--validation", out / one)]
         words = [
             "train", system, *on, "--features", self.source / "features",
-            "--validation", out / "dev-paper", "--never", out / "test-paper",
-            "--recipe", "small", "--seed", seed,
+            "--never", out / "test-paper", "--recipe", "small", "--seed", seed,
         ]  # fmt: skip
         for change in changes:
             words += ["--set", change]
@@ -180,7 +185,7 @@ def main() -> None:
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--width", default="256", help="of the systems of tables 3 and 5")
     parser.add_argument("--flickr", action="store_true")
-    parser.add_argument("--fair", action="store_true", help="learn from fair sets, too")
+    parser.add_argument("--learn", default="paper", help="paper, fair-sets, or both")
     parser.add_argument("--commands", action="store_true", help="print them and run none")
     given = parser.parse_args()
     source = os.environ.get("TELLAPART_REAL_DATA")
@@ -188,7 +193,7 @@ def main() -> None:
         sys.exit("TELLAPART_REAL_DATA does not name the data")
     given.out.mkdir(parents=True, exist_ok=True)
     campaign = McicCampaign(
-        given.data or given.out, given.out, given.flickr, given.width, given.fair
+        given.data or given.out, given.out, given.flickr, given.width, tuple(given.learn.split(","))
     )
     made = sources(Path(source), given.out, flickr=given.flickr)
     commands = [] if given.data else list(made)
