@@ -159,8 +159,7 @@ def test_vec2seq_does_not_lose_an_image_whose_features_differ_little(small):
     images = data.minibatch(np.arange(len(data)), regions=False).images
     codes = system.encode_images(replace(images, whole=5 + 0.01 * images.whole))
     assert codes[-1].std(0).mean() > 0.05  # 0.0002 if features keep their own scale
-    system.eval()
-    for one, own in zip(images.whole, codes[-1], strict=True):  # one image at a time, as in use
+    for one, own in zip(images.whole, codes[-1], strict=True):  # in a batch of its own
         alone = system.encode_images(replace(images, whole=(5 + 0.01 * one)[None]))
         assert torch.allclose(alone[-1][0], own, atol=0.02)
 

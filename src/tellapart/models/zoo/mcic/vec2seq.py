@@ -66,10 +66,10 @@ class Vec2seqFFNN(RecurrentCaptioner):
     decoder's state, as in the sequence-to-sequence code of that time); the outputs after a
     caption's end count as zero.
 
-    Also ours is the scale of what goes in, of which the paper says nothing. Each GRU layer halves
-    its input at first, so the image passes through four of them and two linear layers and would
-    reach the head hundreds of times weaker than the biases. Image features are therefore centred
-    and scaled to variance 1, word vectors have variance 1, and the cells' initial weights keep it.
+    Also ours is the scale of what goes in, of which the paper says nothing: image features are
+    centred and scaled to variance 1, word vectors have variance 1, and the cells' first weights
+    keep it. From features as they come, words of +-0.1 and torch's own first weights, which shrink
+    a vector in every cell, training did not find the image (docs/mcic-systems.md).
     """
 
     Config = Vec2seqConfig
