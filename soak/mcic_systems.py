@@ -1,17 +1,20 @@
 """MCIC's systems on real photographs, from the data to Tables 3, 4 and 5, with the package's verbs.
 
 Items are built by the paper's method from COCO captions of training images, a thirtieth of the
-paper's training set; `--flickr` adds Flickr8k's training images, `--fair` fair sets of the same
-images. The best weights are chosen on items of 300 further images, built apart, because decoys of
-one build are true captions of its other images. Systems are tested on items of other COCO images,
-built by the paper's method and in fair sets. Needs the data at TELLAPART_REAL_DATA. Finished parts
+paper's training set; `--flickr` adds Flickr8k's training images, and `--learn` chooses fair sets of
+the same images instead, where nothing but the image helps, or both. The best weights are chosen on
+items of 300 further images, built apart, because decoys of one build are true captions of its other
+images. Systems are tested on items of other COCO images, built by the paper's method and in fair
+sets. Needs the data at TELLAPART_REAL_DATA. Finished parts
 are not repeated, so an interrupted campaign resumes; the last lines are the tables.
 
-    python -P soak/mcic_systems.py OUT [--data BISON_OUT] [--seeds 3] [--flickr] [--fair]
-                                       [--parts table-3,table-4,table-5] [--width 256] [--commands]
+    python -P soak/mcic_systems.py OUT [--data BISON_OUT] [--seeds 3] [--flickr]
+                                       [--learn paper,fair-sets] [--width 256]
+                                       [--parts table-3,table-4,table-5] [--commands]
 
 `--data` is the output of soak/bison_systems.py with corpora and features; without it they are made
-in OUT.
+in OUT, those of Flickr8k only with `--flickr`. After the tables come means over seeds, also with
+the vectors of other images, and what the weights of writing change, question by question.
 """
 
 from __future__ import annotations
@@ -20,18 +23,25 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import polars as pl
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # -P keeps it out, so that soak/ hides nothing
 
 from soak.bison_systems import TIMES, Command, data
+from soak.seed_means import seed_difference, seed_mean
+
+import tellapart as ta
 
 LINEAR = ("i2c", "c2i", "linm")
 WAYS = ("paper", "fair-sets")
 WEIGHTS = ("0", "0.1", "1", "4", "16")
 SIZES = ("64", "256")
-BLIND = "blind=true"
+BLIND, OTHERS = "blind=true", "images=shuffled"
+MIXED = ("flickr-train", "flickr-dev", "train", "dev", "all")
+"""The corpora of BISON's campaign that have Flickr8k's images."""
 PARTS = ("table-3", "table-5", "table-4")
 
 
@@ -43,7 +53,7 @@ class McicCampaign:
     out: Path
     flickr: bool = False
     width: str = "256"
-    fair: bool = False
+    ways: tuple[str, ...] = WAYS[:1]
 
     def _made(self, name: str, *words: object) -> Command:
         return Command(tuple(map(str, words)), self.out / name)
@@ -54,36 +64,39 @@ class McicCampaign:
         corpora = {"learn": self.source / "coco-train"}
         if self.flickr:
             corpora["flickr"] = self.source / "flickr-train"
-        ways = WAYS if self.fair else WAYS[:1]
-        return {f"{name}-{way}": (corpora[name], way) for way in ways for name in corpora}
+        return {f"{name}-{way}": (corpora[name], way) for way in self.ways for name in corpora}
+
+    @property
+    def validation(self) -> dict[str, tuple[Path, str]]:
+        """The items to choose the best weights by, built in the same ways."""
+        return {f"dev-{way}": (self.source / "coco-dev", way) for way in self.ways}
 
     def items(self) -> Iterator[Command]:
         """Training and test items, in the paper's way and in fair sets."""
         source, out = self.source, self.out
         apart = ("--without", source / "coco-train", "--without", source / "coco-dev")
         yield self._made("coco-test", "corpus", out / "coco-test", source / "coco", *apart)
-        built = [(name, *self.learned[name]) for name in self.learned]
-        for name, corpus, way in [*built, ("dev-paper", source / "coco-dev", "paper")]:
+        for name, (corpus, way) in {**self.learned, **self.validation}.items():
             yield self._made(name, "build", "mcic", corpus, out / name, "--options", way)
         for way in WAYS:
             name = f"test-{way}"
             words = ("build", "mcic", out / "coco-test", out / name, "--options", way)
-            yield self._made(name, *words)
+            yield self._made(name, *words, "--name", name)
 
     def trained(self, name: str, system: str, seed: int, *changes: str) -> Iterator[Command]:
         """Train a system and put it through both tests; the first also with other images."""
         out = self.out
         on = [word for one in self.learned for word in ("--on", out / one)]
+        on += [word for one in self.validation for word in ("--validation", out / one)]
         words = [
             "train", system, *on, "--features", self.source / "features",
-            "--validation", out / "dev-paper", "--never", out / "test-paper",
-            "--recipe", "small", "--seed", seed,
+            "--never", out / "test-paper", "--recipe", "small", "--seed", seed,
         ]  # fmt: skip
         for change in changes:
             words += ["--set", change]
         yield self._made(name, *words, "--out", out / name)
         models = [f"trained:{out / name}"]
-        models += [] if BLIND in changes else [f"{models[0]}?images=shuffled"]
+        models += [] if BLIND in changes else [f"{models[0]}?{OTHERS}"]
         tests = [word for way in WAYS for word in ("--on", out / f"test-{way}")]
         runs = f"runs/{name}"
         yield self._made(runs, "evaluate", *models, *tests, "--out", out / runs)
@@ -124,6 +137,45 @@ class McicCampaign:
         return Command(tuple(map(str, words)), self.out / "tables.txt", printed=True)
 
 
+def sources(real: Path, out: Path, *, flickr: bool) -> Iterator[Command]:
+    """Corpora and features as in BISON's campaign; without Flickr8k, of COCO's images alone."""
+    for command in data(real, out, "efficientnet-lite0"):
+        if not flickr and command.makes == out / "features":
+            words = (str(out / "coco") if one == str(out / "all") else one for one in command.words)
+            yield replace(command, words=tuple(words))
+        elif flickr or command.makes.name not in MIXED:
+            yield command
+
+
+def seed_lines(out: Path) -> list[str]:
+    """A line for each system and test, with its own and with other images: means over seeds."""
+    tables: dict[tuple[str, str, bool], list[pl.DataFrame]] = {}
+    for runs in sorted((out / "runs").iterdir()):
+        told = ta.outcomes([runs], measures=["accuracy"])
+        for (test, model), part in told.partition_by("benchmark", "model", as_dict=True).items():
+            name = runs.name.rpartition("-")[0]
+            tables.setdefault((name, str(test), OTHERS in str(model)), []).append(part)
+    lines = []
+    for (name, test, other), seeds in tables.items():
+        found = seed_mean(seeds, name, test)
+        own = ", ".join(f"{value:.1f}" for value in found.seeds)
+        shown = f"{test}, other images" if other else test
+        lines.append(f"{name} on {shown}: {found}; by seed {own}; {found.questions:,} items")
+    return [*lines, *_by_weight(tables)]
+
+
+def _by_weight(tables: dict[tuple[str, str, bool], list[pl.DataFrame]]) -> list[str]:
+    """What each weight of writing changes against none, where both have the same seeds."""
+    lines = []
+    for (name, test, other), own in tables.items():
+        system, _, weight = name.rpartition("-")
+        without = tables.get((f"{system}-0", test, other), [])
+        if not other and weight in WEIGHTS[1:] and len(own) == len(without):
+            value, low, high = seed_difference(own, without, name, test)
+            lines.append(f"{name} over 0 on {test}: {value:+.1f} ({low:+.1f} to {high:+.1f})")
+    return lines
+
+
 def main() -> None:
     """Read the command line and run, or print, every command."""
     parser = argparse.ArgumentParser(description="MCIC's systems on real photographs.")
@@ -133,7 +185,7 @@ def main() -> None:
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--width", default="256", help="of the systems of tables 3 and 5")
     parser.add_argument("--flickr", action="store_true")
-    parser.add_argument("--fair", action="store_true", help="learn from fair sets, too")
+    parser.add_argument("--learn", default="paper", help="paper, fair-sets, or both")
     parser.add_argument("--commands", action="store_true", help="print them and run none")
     given = parser.parse_args()
     source = os.environ.get("TELLAPART_REAL_DATA")
@@ -141,9 +193,10 @@ def main() -> None:
         sys.exit("TELLAPART_REAL_DATA does not name the data")
     given.out.mkdir(parents=True, exist_ok=True)
     campaign = McicCampaign(
-        given.data or given.out, given.out, given.flickr, given.width, given.fair
+        given.data or given.out, given.out, given.flickr, given.width, tuple(given.learn.split(","))
     )
-    commands = [] if given.data else list(data(Path(source), given.out, "efficientnet-lite0"))
+    made = sources(Path(source), given.out, flickr=given.flickr)
+    commands = [] if given.data else list(made)
     commands += campaign.items()
     for part in given.parts.split(","):
         for seed in range(given.seeds):
@@ -159,7 +212,8 @@ def main() -> None:
         print(tables)
     else:
         tables.run(given.out / TIMES)
-        print(tables.makes.read_text(encoding="utf-8"))
+        told = tables.makes.read_text(encoding="utf-8")
+        print(told, *seed_lines(given.out), sep="\n")
 
 
 if __name__ == "__main__":

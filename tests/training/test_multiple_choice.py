@@ -153,6 +153,17 @@ def test_writing_counts_by_its_weight_and_for_true_captions_only(small):
     assert losses[2] - losses[0] == pytest.approx(4 * written, rel=1e-4)
 
 
+def test_vec2seq_does_not_lose_an_image_whose_features_differ_little(small):
+    # Large means with small differences are usual: features are averages of positive numbers.
+    system, data = built("vec2seq-ffnn", small.data, width=64)
+    images = data.minibatch(np.arange(len(data)), regions=False).images
+    codes = system.encode_images(replace(images, whole=5 + 0.01 * images.whole))
+    assert codes[-1].std(0).mean() > 0.05  # 0.0002 if features keep their own scale
+    for one, own in zip(images.whole, codes[-1], strict=True):  # in a batch of its own
+        alone = system.encode_images(replace(images, whole=(5 + 0.01 * one)[None]))
+        assert torch.allclose(alone[-1][0], own, atol=0.02)
+
+
 def test_without_a_margin_a_matrix_of_zeros_would_be_content(small):
     pytest.importorskip("gensim", reason="gensim is not installed")
     system, data = built("linm", small.data, width=8, paragraph=8, passes=2)

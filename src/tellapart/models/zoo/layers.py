@@ -36,6 +36,24 @@ def linear(inputs: int, outputs: int) -> nn.Linear:
     return layer
 
 
+class Standardised(nn.BatchNorm1d):
+    """Vectors, each number centred and scaled to variance 1: batch normalisation without weights.
+
+    Trained systems use the mean over all batches. A batch of one vector has no variance, so it is
+    treated as by a trained system.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width, momentum=None, affine=False)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The vectors (n, d), on their new scale."""
+        if len(input) > 1:
+            scaled: Tensor = super().forward(input)
+            return scaled
+        return functional.batch_norm(input, self.running_mean, self.running_var, eps=self.eps)
+
+
 def mean_rows(rows: Tensor, mask: Tensor) -> Tensor:
     """The mean of the real rows, from (n, r, d) and a mask (n, r) to (n, d)."""
     real = mask[..., None].to(rows.dtype)

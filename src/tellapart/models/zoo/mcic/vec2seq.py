@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from tellapart.image_features.store import FeatureSpace
 from tellapart.models.zoo.captioner import CaptionerConfig, RecurrentCaptioner
 from tellapart.models.zoo.decoding import MARK, Tensors
-from tellapart.models.zoo.layers import linear
+from tellapart.models.zoo.layers import Standardised, linear
 from tellapart.models.zoo.mcic.ffnn import WORDS, YesNoHead
 from tellapart.models.zoo.system import Codes, ImageInputs, TextInputs
 from tellapart.text.vocabulary import Vocabulary
@@ -42,6 +42,18 @@ def unbiased(width: int) -> nn.Linear:
     return layer
 
 
+def gru(width: int) -> nn.GRU:
+    """GRU layers whose weights keep the variance of inputs and states, without initial biases."""
+    cells = nn.GRU(width, width, LAYERS, batch_first=True)
+    for name, weight in cells.named_parameters():
+        if name.startswith("bias"):
+            nn.init.zeros_(weight)
+            continue
+        for gate in weight.data.chunk(3):
+            (nn.init.xavier_uniform_ if "_ih_" in name else nn.init.orthogonal_)(gate)
+    return cells
+
+
 class Vec2seqFFNN(RecurrentCaptioner):
     """An image is encoded by one cell, a caption by a decoder; an FFNN reads both outputs.
 
@@ -53,6 +65,11 @@ class Vec2seqFFNN(RecurrentCaptioner):
     Ours: how that state enters (one linear layer joins it with a word's vector, another with the
     decoder's state, as in the sequence-to-sequence code of that time); the outputs after a
     caption's end count as zero.
+
+    Also ours is the scale of what goes in, of which the paper says nothing: image features are
+    centred and scaled to variance 1, word vectors have variance 1, and the cells' first weights
+    keep it. From features as they come, words of +-0.1 and torch's own first weights, which shrink
+    a vector in every cell, training did not find the image (docs/mcic-systems.md).
     """
 
     Config = Vec2seqConfig
@@ -64,12 +81,14 @@ class Vec2seqFFNN(RecurrentCaptioner):
     def __init__(self, config: Vec2seqConfig, vocabulary: Vocabulary, space: FeatureSpace) -> None:
         super().__init__(config, vocabulary, space)
         width = config.width
-        self.image = linear(space.whole_width, width)
-        self.encoder = nn.GRU(width, width, LAYERS, batch_first=True)
+        self.image = nn.Sequential(
+            Standardised(space.whole_width), linear(space.whole_width, width)
+        )
+        self.encoder = gru(width)
         self.words = nn.Embedding(self.classes, width)
-        nn.init.uniform_(self.words.weight, -0.1, 0.1)
+        nn.init.uniform_(self.words.weight, -(3**0.5), 3**0.5)  # variance 1
         self.join_word, self.join_image = unbiased(width), linear(width, width)
-        self.decoder = nn.GRU(width, width, LAYERS, batch_first=True)
+        self.decoder = gru(width)
         self.output_state, self.output_image = unbiased(width), linear(width, width)
         self.out = linear(width, self.classes)
         read = (WORDS + 1) * width
