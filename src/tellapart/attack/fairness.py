@@ -41,7 +41,7 @@ MOST_FITTED = 30_000
 FOLDS = 5
 STEADY = 200
 """So many items of all kinds stand beside those of one where it is said how far it is to lean."""
-SPARE = 1.2
+SPARE = 1.3
 """How many times as many twins are chosen at first as are kept in the end, if there are so many."""
 STEPS = 2
 """In so many steps the others are left out; after each, attackers are fitted anew."""
