@@ -154,6 +154,25 @@ def test_the_closing_table_of_the_demo_has_contestants_as_columns_and_lines_in_o
     nothing = [r for r in runs if not r.model.startswith("blind")]
     text = side_by_side(ta.measure(nothing), ta.measure(nothing, ties="half"))
     assert text.splitlines()[1].endswith("50.0                -"), "21 of 40 is within chance"
+    read = [ReferenceLine("text alone", "one", "accuracy", 0.7, 0.6, 0.8, "logit; 9 captions")]
+    text = side_by_side(ta.measure(nothing), ta.measure(nothing, ties="half"), read)
+    assert text.splitlines()[1].endswith("50.0  text alone 70.0")
+    assert "constant, chance?seed=1, text alone (ties halved)" in text
+    weak = [replace(read[0], low=0.45)]
+    text = side_by_side(ta.measure(nothing), ta.measure(nothing, ties="half"), weak)
+    assert text.splitlines()[1].endswith("50.0                -")
+
+
+def test_a_note_says_which_benchmarks_it_is_about():
+    runs = [run(bench(name), "m", 9) for name in ("one", "two", "three")]
+    guesses = [
+        ReferenceLine("text alone", "one", "accuracy", 0.7, 0.6, 0.8, "logit; 291 captions"),
+        ReferenceLine("text alone", "two", "accuracy", 0.6, 0.5, 0.7, "logit; 280 captions"),
+        ReferenceLine("text alone", "three", "accuracy", 0.6, 0.5, 0.7, "logit; 280 captions"),
+    ]
+    told = str(ta.measure(runs).overview.with_guesses(guesses)).splitlines()
+    assert "  text alone (one): logit; 291 captions" in told
+    assert "  text alone (two, three): logit; 280 captions" in told
 
 
 def test_t1_says_whose_threshold_decided_wherever_it_is_told():

@@ -189,7 +189,7 @@ class BestGuess:
         """The reference line that models on a benchmark are compared with, by its label."""
         own = self.estimate
         label = TEXT_ALONE if self.source else BEST_CUE
-        note = f"{self.told}; {self.source}" if self.source else f"{self.told} ({benchmark})"
+        note = f"{self.told}; {self.source}" if self.source else self.told
         return ReferenceLine(label, benchmark, own.measure, own.value, own.low, own.high, note)
 
     def to_json(self) -> dict[str, Any]:

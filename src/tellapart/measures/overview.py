@@ -6,7 +6,7 @@ gives away. A line is never a contestant: it has no rank and does not affect whi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -133,10 +133,19 @@ class Overview:
         for label in dict.fromkeys(line.label for line in self.published):
             cells = (_line_cell(printed.get((label, c.benchmark)), "", False) for c in self.columns)
             table.append((f"{PUBLISHED} {label}", *cells))
-        notes = dict.fromkeys(f"  {one.label}: {one.note}" for one in self.lines if one.note)
-        notes |= dict.fromkeys(f"{PUBLISHED} published: {one.note}" for one in self.published)
         told = ["- reference lines, which need no picture; ties halved"]
-        return "\n".join([aligned(table, {0}), *notes, *(told if self.lines else [])])
+        told = [*self._notes(), *told] if self.lines else []
+        told += dict.fromkeys(f"{PUBLISHED} published: {one.note}" for one in self.published)
+        return "\n".join([aligned(table, {0}), *told])
+
+    def _notes(self) -> Iterator[str]:
+        """What is behind each line, with the benchmarks that it is about."""
+        about: dict[tuple[str, str], list[str]] = {}
+        for one in self.lines:
+            if one.note:
+                about.setdefault((one.label, one.note), []).append(one.benchmark)
+        for (label, note), benchmarks in about.items():
+            yield f"  {label} ({', '.join(benchmarks)}): {note}"
 
 
 def shown_measure(measure: str, rows: Iterable[Estimate]) -> str:

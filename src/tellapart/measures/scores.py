@@ -369,12 +369,16 @@ def _ordered(found: Iterable[Estimate]) -> list[Estimate]:
     return sorted(rows, key=place)
 
 
-def side_by_side(strict: Scores, halved: Scores) -> str:
+def side_by_side(strict: Scores, halved: Scores, guesses: Iterable[ReferenceLine] = ()) -> str:
     """Micro averages, contestants as columns; if items tie, followed by the score with ties halved.
 
     `0.0 ~50.0` means 0.0 as the papers count (a tie is wrong), and 50.0 with ties broken at random.
-    The last column has the best score of a model that never looks, if it is above chance.
+    The last column has the best score without looking, of a run or of `guesses`, if it is above
+    chance.
     """
+    guessed: dict[tuple[str, str], list[ReferenceLine]] = {}
+    for guess in guesses:
+        guessed.setdefault((guess.benchmark, guess.measure), []).append(guess)
     rows = strict.only(kind="micro").rows
     half = {_key(row): row for row in halved.rows}
     models = list(dict.fromkeys(row.model for row in rows if not is_reference(row.model)))
@@ -385,26 +389,28 @@ def side_by_side(strict: Scores, halved: Scores) -> str:
     for (benchmark, measure), found in together.items():
         own = [row for row in found.values() if not is_reference(row.model)]
         blind = [half[_key(row)] for row in found.values() if is_reference(row.model)]
-        chance = f"{100 * next(iter(found.values())).chance:.1f}"
+        level = next(iter(found.values())).chance
         shown = shown_measure(measure, own)
         cells = (_cell(found.get(model), half, shown) for model in models)
-        lines.append((benchmark, shown, *cells, chance, _without_looking(blind)))
-    blind_models = ", ".join(dict.fromkeys(r.model for r in rows if is_reference(r.model)))
+        without = [reference_line(row, row.model, benchmark) for row in blind if row.n]
+        told = _without_looking([*without, *guessed.get((benchmark, measure), [])], level)
+        lines.append((benchmark, shown, *cells, f"{100 * level:.1f}", told))
+    never_look = dict.fromkeys(r.model for r in rows if is_reference(r.model))
+    never_look |= dict.fromkeys(one.label for every in guessed.values() for one in every)
     legend = (
-        [f"without looking: the best of {blind_models} (ties halved); - if none is above chance"]
-        if blind_models
-        else []
-    )
+        [f"without looking: the best of {', '.join(never_look)} (ties halved); - if none is above "
+         "chance"] if never_look else []
+    )  # fmt: skip
     if any(row.ties for row in rows if not is_reference(row.model)):
         legend.append("~: the score with ties halved (before it, a tie counts as wrong)")
     return "\n".join([aligned(lines, range(2)), "", *legend])
 
 
-def _without_looking(lines: Sequence[Estimate]) -> str:
-    """The strongest of the models that never look, if its whole interval is above chance."""
-    above = [row for row in lines if row.n and row.low > row.chance + ROUNDING]
-    best = max(above, key=lambda row: row.value, default=None)
-    return "-" if best is None else f"{best.model} {100 * best.value:.1f}"
+def _without_looking(lines: Sequence[ReferenceLine], chance: float) -> str:
+    """The strongest score without looking, if its whole interval is above chance."""
+    above = [one for one in lines if one.low is not None and one.low > chance + ROUNDING]
+    best = max(above, key=lambda one: one.value, default=None)
+    return "-" if best is None else f"{best.label} {100 * best.value:.1f}"
 
 
 def _key(row: Estimate) -> tuple[str, str, str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +15,7 @@ from tellapart.verbs import Verb
 
 if TYPE_CHECKING:
     from tellapart.corpus.corpus import Corpus
+    from tellapart.measures.overview import ReferenceLine
     from tellapart.measures.scores import Scores
 
 BENCHMARKS = {"bison": "oracle", "foil": "oracle", "mcic": "oracle", "bivlc": ""}
@@ -70,11 +71,13 @@ class PeoplePart:
 class Demonstration:
     """The results: scores under both rules for ties, the people's part, and the report.
 
-    `people` is a sentence if the packages for studies are not installed.
+    `guesses` are the scores of those who only read. `people` is a sentence if the packages for
+    studies are not installed.
     """
 
     scores: Scores
     halved: Scores
+    guesses: tuple[ReferenceLine, ...]
     people: PeoplePart | str
     report: Path
 
@@ -83,6 +86,7 @@ class Demonstration:
         return {
             "scores": self.scores.to_json(),
             "scores_with_ties_halved": self.halved.to_json(),
+            "guesses": [asdict(one) for one in self.guesses],
             "people": self.people if isinstance(self.people, str) else self.people.to_json(),
             "report": str(self.report),
         }
@@ -91,7 +95,8 @@ class Demonstration:
         from tellapart.measures.scores import side_by_side
 
         return (
-            f"{side_by_side(self.scores, self.halved)}\n\n{self.people}\n\nreport: {self.report}\n"
+            f"{side_by_side(self.scores, self.halved, self.guesses)}\n\n{self.people}\n\n"
+            f"report: {self.report}\n"
             f"see what the models got wrong: tellapart view {self.report.parent}"
         )
 
@@ -107,6 +112,7 @@ def demo(
 
     In Python: the folder of an earlier demo is replaced; any other existing folder is an error.
     """
+    from tellapart.audits.guesses import guessable
     from tellapart.reports.options import ReportOptions
     from tellapart.verbs.build import BuildOptions, build
     from tellapart.verbs.runs.evaluate import EvaluateOptions, evaluate
@@ -128,10 +134,14 @@ def demo(
     runs = evaluate(models, benchmarks, out / "runs", how, progress)
     scores, halved = measure(runs), measure(runs, ties="half")
     page = report(runs, out / "report.html", ReportOptions(title="tellapart demo"), progress)
+    best = (one for built in benchmarks for one in guessable(built).rows)
+    guesses = tuple(
+        one.line(one.estimate.benchmark) for one in best if one.estimate.kind == "micro"
+    )
     missing = ", ".join(name for name in NEEDED if find_spec(name) is None)
     left_out = f"people: skipped, {missing} not installed (pip install tellapart[study])"
     people = left_out if missing else people_part(corpus, out, seed, progress)
-    return Demonstration(scores, halved, people, page)
+    return Demonstration(scores, halved, guesses, people, page)
 
 
 def _check_free(out: Path) -> None:
