@@ -193,12 +193,13 @@ def test_twins_are_those_of_the_obvious_search_of_all_pairs() -> None:
     scores = rng.normal(0.0, 1.0, (60, 2))
     signed = scores * np.where(table.forward, 1, -1)[:, None] / CALIPER
     lean = np.array([0.2, 0.4])
+    shift = 2 * lean / CALIPER
     alike = (table.context @ table.context.T).toarray()
     every = [
         (CONTEXT * (1 - alike[a, b]) + (1 - CONTEXT) * apart, a, b)
         for a in np.flatnonzero(table.forward).tolist()
         for b in np.flatnonzero(~table.forward).tolist()
-        if (apart := np.abs(signed[a] - signed[b] + 2 * lean * (1 - alike[a, b])).max()) <= 1
+        if (apart := np.abs(signed[a] - signed[b] + shift * (1 - alike[a, b])).max()) <= 1
     ]
     slow: list[tuple[int, int]] = []
     for _, a, b in sorted(every):
