@@ -7,6 +7,7 @@ what the program really does, and nothing in it is anybody's but ours.
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import subprocess
 import sys
@@ -16,10 +17,12 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 import tellapart as ta
+from tellapart.models.names import load
 
 DOCS = Path(__file__).parent
 IMAGES = DOCS / "images"
@@ -71,15 +74,76 @@ def items(page: Page, report: Path) -> None:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """A study behind its server; the address of the owner's page."""
-    command = [sys.executable, "-m", "tellapart", "study", "serve", str(folder), "--port", "8765"]
+def started(*words: str, line: str) -> Iterator[str]:
+    """A command that serves pages, until it is left; the address in a line of its output."""
+    command = [sys.executable, "-m", "tellapart", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            yield next(line for line in process.stdout if "/owner#" in line).split()[-1]
+            yield next(said for said in process.stdout if line in said).split()[-1]
         finally:
             process.terminate()
+
+
+VIEWS = {
+    "view-overview": ("overview", (1280, 760), "light"),
+    "view-items": ("items?sheet=bivlc&a=storybook&ao=w&sort=margin", (1280, 860), "light"),
+    "view-item": ("items?sheet=bivlc&a=storybook&ao=w&sort=margin", (1280, 1250), "light"),
+    "view-compare": ("compare?sheet=bivlc&a=storybook&b=oracle", (1280, 860), "light"),
+    "view-items-dark": ("items?sheet=bison&a=storybook&ao=w&sort=margin", (1280, 700), "dark"),
+    "view-items-phone": ("items?sheet=mcic&a=storybook&ao=w&sort=margin", (390, 844), "light"),
+    "view-captions": ("items?sheet=captions&a=random&b=nearest&sort=gap", (1280, 800), "light"),
+}
+"""Places in a view by the picture's name, each with the window and the colours."""
+
+
+def captioners(work: Path) -> list[Path]:
+    """Results of two captioners: each picture gets the caption of another.
+
+    One takes the picture that storybook finds most similar, the other any.
+    """
+    corpus = ta.read_corpus(work / "demo" / "world")
+    ids = list(corpus.texts_by_image)[:240]
+    rows = np.asarray(load("storybook").embed_images([corpus.picture(one) for one in ids]))
+    alike = rows @ rows.T
+    np.fill_diagonal(alike, -1)
+    chosen = {"nearest": alike.argmax(1), "random": np.roll(np.arange(len(ids)), 1)}
+    files = []
+    for name, others in chosen.items():
+        texts = [corpus.texts_by_image[ids[other]][0] for other in others]
+        written = [{"image_id": one, "caption": text} for one, text in zip(ids, texts, strict=True)]
+        files.append(work / f"{name}.json")
+        files[-1].write_text(json.dumps(written), encoding="utf-8")
+    return files
+
+
+def views(browser: Any, work: Path) -> None:
+    """The view of the demo and of two captioners' results."""
+    runs, captions = [work / "demo" / "runs"], captioners(work)
+    world = work / "demo" / "world"
+    for paths, mine in ((runs, False), (captions, True)):
+        more = ["--references", str(world)] if mine else []
+        with started("view", *map(str, paths), *more, "--no-open", line="view: ") as address:
+            for name, (place, (width, height), scheme) in VIEWS.items():
+                if ("captions" in name) is mine:
+                    size = {"width": width, "height": height}
+                    page = browser.new_page(viewport=size, color_scheme=scheme)
+                    page.goto(f"{address}&{place}")
+                    settled(page)
+                    if name == "view-item":
+                        page.locator(".card").first.click()
+                        page.wait_for_timeout(1500)
+                    save(page.screenshot(), name)
+                    page.close()
+
+
+def settled(page: Page) -> None:
+    """Wait until a view has drawn its items with their pictures."""
+    page.locator("main .card, main section").first.wait_for()
+    page.wait_for_timeout(2500)
+    # What text alone gives away is computed meanwhile.
+    page.wait_for_function("!document.body.innerText.includes('guessing')", timeout=120_000)
+    page.wait_for_timeout(500)
 
 
 def study(browser: Any, work: Path) -> None:
@@ -93,7 +157,7 @@ def study(browser: Any, work: Path) -> None:
         ta.CreateStudyOptions(recipe="bison", training=False, name="Which one?", overwrite=True),
     )
     ta.simulate_study(folder, ta.Crowd(people=2, leaving=0.05))
-    with served(folder) as owner:
+    with started("study", "serve", str(folder), "--port", "8765", line="/owner#") as owner:
         links = [one.link for one in ta.invite_people(folder, people=2).links]
         for link, size, name in (
             (links[0], DESKTOP, "study-task"),
@@ -132,10 +196,11 @@ def main() -> None:
     work = parser.parse_args().work
     work.mkdir(parents=True, exist_ok=True)
     report = demo(work)
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_page(viewport=DESKTOP, device_scale_factor=1)
         items(page, report)
+        views(browser, work)
         study(browser, work)
         browser.close()
     print(f"{len(list(IMAGES.glob('*.webp')))} pictures in {IMAGES}")

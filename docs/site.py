@@ -98,6 +98,9 @@ STYLE = """\
 /* flags stay in one piece; a column of commands is wide enough to read them */
 .md-typeset td:first-child code { white-space: nowrap; }
 .md-typeset td:nth-child(2):has(> code:only-child) { min-width: 15rem; }
+.md-typeset td:nth-child(3):has(> code:only-child) { min-width: 13rem; }
+/* a command or flag within a sentence is not broken at its hyphens */
+.md-typeset p > code, .md-typeset li > code { display: inline-block; max-width: 100%; }
 """
 
 
@@ -136,10 +139,7 @@ def cells(one: Parameter) -> Sequence[str]:
     """A row of a command's table."""
     name = one.name.upper() if one.argument else one.flag
     more = " ..." if one.many or one.spreads else ""
-    about = one.help.text
-    if one.help.choices:
-        about += f" One of: {', '.join(choice or 'nothing' for choice in one.help.choices)}."
-    return f"`{name}{more}`", about.replace("|", r"\|"), default_of(one)
+    return f"`{name}{more}`", one.about.replace("|", r"\|"), default_of(one)
 
 
 def default_of(one: Parameter) -> str:
@@ -167,13 +167,19 @@ def names_page() -> str:
 
 
 def python_page() -> str:
-    """Every public name of the package, with its signature."""
-    lines = ["# Python", "", "    import tellapart as ta", ""]
+    """Every public name of the package, with its signature: functions, results, then options."""
+    parts: dict[str, list[str]] = {"Functions": [], "Objects": [], "Options": []}
     for name in ta.__all__:
         if name.startswith("_"):
             continue
         found = getattr(ta, name)
-        lines += [f"::: {found.__module__}.{found.__qualname__}", ""]
+        part = "Objects" if isinstance(found, type) else "Functions"
+        parts["Options" if name.endswith("Options") else part].append(
+            f"::: {found.__module__}.{found.__qualname__}"
+        )
+    lines = ["# Python", "", "    import tellapart as ta", ""]
+    for title, names in parts.items():
+        lines += [f"## {title}", "", *(line for name in names for line in (name, ""))]
     return "\n".join(lines)
 
 

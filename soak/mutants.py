@@ -4,7 +4,7 @@ Cosmic Ray says where a module can be changed and how (operators, comparisons, n
 decorators, exceptions). For each part a seeded sample is drawn: first locations, then one of the
 changes possible there, because an addition has eleven and would crowd out the others. Annotations
 are left alone, since nothing executes them. A mutant faces the tests that run its line, fastest
-first, until one fails.
+first, until one fails; those that draw and build a whole world are left out.
 
 A process with the libraries loaded forks for every mutant, and the child imports the changed module
 instead of the file: the checkout is never touched. Results are kept in a file, so that an
@@ -22,6 +22,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -40,25 +41,29 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "measures": (
         ("measures/choice.py", "measures/foil.py", "measures/measure.py", "measures/scores.py",
          "measures/comparison.py", "measures/separation.py"),
-        ("tests/measures/test_choice.py", "tests/measures/test_foil.py",
+        ("src/tellapart/measures", "tests/measures/test_choice.py", "tests/measures/test_foil.py",
          "tests/measures/test_comparing.py", "tests/measures/test_outcomes.py",
-         "tests/measures/test_overview.py"),
+         "tests/measures/test_overview.py", "tests/measures/test_printed.py",
+         "tests/measures/test_ties.py", "tests/measures/test_units.py",
+         "tests/published/test_table.py", "tests/reports/test_score_tables.py"),
     ),
     "stats": (
         ("stats/agreement.py", "stats/differences.py", "stats/intervals.py", "stats/power.py",
          "stats/rank_correlation.py", "stats/roc.py", "stats/totals.py"),
-        ("tests/stats", "tests/measures/test_comparing.py"),
+        ("src/tellapart/stats", "tests/stats"),
     ),
     "ties": (
         ("measures/ties.py",),
-        ("tests/measures/test_ties.py", "tests/measures/test_choice.py"),
+        ("src/tellapart/measures/ties.py", "tests/measures/test_ties.py",
+         "tests/measures/test_choice.py"),
     ),
     "questions": (
         ("questions.py", "study/questions/question.py", "study/questions/page.py",
          "study/questions/bison.py", "study/questions/bivlc.py", "study/questions/choose.py",
          "study/questions/foil.py", "study/questions/rate.py"),
-        ("tests/study/test_questions.py", "tests/study/test_tasks.py",
-         "tests/study/test_results.py", "tests/measures/test_choice.py", "tests/test_items.py"),
+        ("src/tellapart/questions.py", "tests/study/test_questions.py", "tests/study/test_tasks.py",
+         "tests/study/test_results.py", "tests/study/test_pairs.py", "tests/study/test_captions.py",
+         "tests/study/test_surveys.py", "tests/measures/test_choice.py", "tests/test_items.py"),
     ),
     "assignment": (
         ("study/assignment.py", "study/tasks.py"),
@@ -68,7 +73,8 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "guard": (
         ("study/server/guard.py", "web/gate.py", "study/sessions.py", "study/participants.py"),
         ("tests/study/server/test_guard.py", "tests/study/test_prolific.py",
-         "tests/study/server/test_owners.py"),
+         "tests/study/server/test_owners.py", "tests/study/server/test_host.py",
+         "tests/study/server/test_annotators.py", "tests/views/test_views.py"),
     ),
     "cache": (
         ("store/cache.py", "store/rows.py", "store/records.py", "store/arrays.py"),
@@ -76,7 +82,8 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "resume": (
         ("score/job.py", "score/batches.py", "score/live.py"),
-        ("tests/score/test_resume.py", "tests/score/test_engine.py", "tests/score/test_cache.py"),
+        ("tests/score/test_batches.py", "tests/score/test_resume.py", "tests/score/test_engine.py",
+         "tests/score/test_cache.py"),
     ),
 }  # fmt: skip
 """By part: the modules that are changed, and where their tests are."""
@@ -107,13 +114,26 @@ def campaign(part: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]
     for mutant in sample(part, options.sample, options.seed):
         row = known.get(mutant.name)
         if row is None:
-            if covering is None:
-                modules = [SOURCE / name for name in PARTS[part][0]]
-                covering = covering_tests(ROOT, modules, PARTS[part][1])
+            covering = covering or covering_of(part, options.out)
             row = {"part": part, "mutant": mutant.name, "became": tried(mutant, covering, ROOT)}
             with options.out.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
         yield row
+
+
+def covering_of(part: str, out: Path) -> Covering:
+    """Which tests run which line of a part; kept beside the results as long as neither changes."""
+    modules, tests = [SOURCE / name for name in PARTS[part][0]], PARTS[part][1]
+    places = [*modules, *(ROOT / name for name in tests)]
+    files = [
+        one for place in places for one in ([place] if place.is_file() else place.rglob("*.py"))
+    ]
+    state = seeds.digest(*(path.read_text(encoding="utf-8") for path in sorted(files)))
+    kept = out.with_name(f"{out.stem}-covering-{part}-{state[:16]}.json")
+    if not kept.exists():
+        found = covering_tests(ROOT, modules, tests)
+        kept.write_text(json.dumps(asdict(found)), encoding="utf-8")
+    return Covering(**json.loads(kept.read_text(encoding="utf-8")))
 
 
 def stored(path: Path) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ with a changed module instead of its file.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -27,14 +28,17 @@ from typing import Any
 from soak.mutation import Mutant
 
 LIBRARIES = (
-    "pytest", "_pytest.assertion.rewrite", "numpy", "scipy.stats", "scipy.optimize", "polars",
-    "PIL.Image", "numba", "sqlalchemy", "fastapi", "uvicorn", "httpx", "typer",
+    "pytest", "_pytest.assertion.rewrite", "hypothesis.strategies", "numpy", "scipy.stats",
+    "scipy.optimize", "polars", "PIL.Image", "numba", "sqlalchemy", "fastapi", "uvicorn", "httpx",
+    "typer",
 )  # fmt: skip
 LEAST_SECONDS, TIMES = 60.0, 10.0
 """Processor time for a mutant's tests: so much, or so many times what they took unchanged."""
 PATIENCE = 10
 """How many times as long they may take by the clock, on a machine with other work."""
 MOST_TESTS = 60
+WORLDS = {"world", "benchmarks"}
+"""Fixtures that take seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,10 @@ class Contexts:
     def __init__(self, coverage: Any) -> None:
         self.coverage, self.seconds = coverage, dict[str, float]()
 
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """Leave out tests of whole worlds: for each mutant they would be built again."""
+        items[:] = [one for one in items if not WORLDS & set(getattr(one, "fixturenames", ()))]
+
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """A test begins, with what is set up for it."""
         self.coverage.switch_context(nodeid)
@@ -84,6 +92,7 @@ def covering_tests(root: Path, modules: Sequence[Path], tests: Sequence[str]) ->
         def job() -> int:
             from coverage import Coverage
 
+            interpret(modules)
             coverage = Coverage(data_file=None, include=[str(one) for one in modules])
             plugin = Contexts(coverage)
             coverage.start()
@@ -110,13 +119,24 @@ def tried(mutant: Mutant, covering: Covering, root: Path) -> str:
     source = mutant.source()
 
     def job() -> int:
-        sys.meta_path.insert(0, Changed(mutant.path, source))
-        return _pytest(root, tests, [], "-x")
+        interpret([mutant.path])
+        changed = Changed(mutant.path, source)
+        changed.pytest_sessionstart()
+        return _pytest(root, tests, [changed], "-x")
 
     most = max(LEAST_SECONDS, TIMES * sum(covering.seconds.get(name, 0.0) for name in tests))
     code, _ = forked(job, most)
     ends = {0: "survived", None: "timeout", -signal.SIGXCPU: "timeout", -signal.SIGKILL: "timeout"}
     return ends.get(code, "killed")
+
+
+def interpret(modules: Sequence[Path]) -> None:
+    """Run the kernels of modules as Python, where they have some: compiled lines are not seen.
+
+    Nor is a change of theirs: what is compiled is kept by the file that it comes from.
+    """
+    if any("@kernel" in module.read_text(encoding="utf-8") for module in modules):
+        os.environ["NUMBA_DISABLE_JIT"] = "1"
 
 
 def _pytest(root: Path, tests: list[str], plugins: list[Any], *more: str) -> int:
@@ -125,7 +145,7 @@ def _pytest(root: Path, tests: list[str], plugins: list[Any], *more: str) -> int
     os.chdir(root)
     sys.path.insert(0, str(root))
     loaded = "ignore::pytest.PytestAssertRewriteWarning"  # libraries are, in the parent
-    words = ["-q", "-W", loaded, "-p", "no:cacheprovider", "-p", "no:xdist", *more, *tests]
+    words = ["-q", "-W", loaded, "-p", "no:cacheprovider", *more, *tests]
     return int(pytest.main(words, plugins))
 
 
@@ -136,6 +156,10 @@ class Changed:
         parts = path.with_suffix("").parts
         start = len(parts) - 1 - parts[::-1].index("tellapart")
         self._name, self._path, self._source = ".".join(parts[start:]), path, source
+
+    def pytest_sessionstart(self) -> None:
+        """Before pytest's own finder, which reads files whose doctests it is told to run."""
+        sys.meta_path[:] = [self, *(one for one in sys.meta_path if one is not self)]
 
     def find_spec(self, name: str, _path: object = None, _target: object = None) -> Any:
         """As the import system asks."""
@@ -158,6 +182,7 @@ def forked(job: Callable[[], int], seconds: float) -> tuple[int | None, str]:
     """Run a job in a child: its code, None where it took too long, and what it said."""
     for name in LIBRARIES:
         importlib.import_module(name)
+    gc.freeze()  # or every child would go through all that the libraries hold, and copy it
     with tempfile.TemporaryFile() as said:
         child = os.fork()
         if child == 0:
@@ -182,12 +207,14 @@ def forked(job: Callable[[], int], seconds: float) -> tuple[int | None, str]:
 def _run(job: Callable[[], int], out: int, seconds: float) -> None:
     """In the child: a group of its own, its words into a file, and no way back."""
     os.setsid()
-    resource.setrlimit(resource.RLIMIT_CPU, (ceil(seconds), ceil(seconds)))
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    limit = ceil(seconds) if most == resource.RLIM_INFINITY else min(ceil(seconds), most)
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
     os.dup2(out, 1)
     os.dup2(out, 2)
     for name in [one for one in sys.modules if one.partition(".")[0] in ("tellapart", "tests")]:
         del sys.modules[name]  # imported anew, the changed module among them
-    os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="tellapart-mutant-")
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # those of other libraries take seconds
     code = 70
     try:
         code = job()

@@ -14,6 +14,7 @@ import pytest
 import tellapart as ta
 from tellapart import registry
 from tellapart.cli.commands import OPTIONS, parameters
+from tests.test_docs import commands
 
 PATH = Path(__file__).parent.parent / "docs" / "site.py"
 spec = importlib.util.spec_from_file_location("docs_site", PATH)
@@ -33,6 +34,7 @@ def test_every_page_is_in_one_part_of_the_site():
 def test_the_page_of_verbs_has_every_command_with_every_flag():
     page = site.verbs_page()
     sections = dict(re.findall(r"^## tellapart (.+)\n((?:(?!^## ).*\n)*)", page, re.MULTILINE))
+    assert set(sections) == {" ".join(words) for words in commands()}
     for words, verb in site.verbs():
         for one in parameters(verb):
             name = one.name.upper() if one.argument else one.flag

@@ -48,7 +48,15 @@ def test_where_two_models_part_is_found_with_its_direction(found):
     parted = {row["group"]: row for row in found.table("differences").iter_rows(named=True)}
     assert parted["vehicle"]["difference"] < -0.3 and parted["vehicle"]["p_holm"] < 0.001
     assert parted["animal"]["difference"] > 0.1 and parted["animal"]["p_holm"] < 0.05
-    assert "differ on 3 of 3 groups" in found.sentences[-1]
+    assert "differ on 3 of 3 groups" in found.sentences[-1] and ", p = " in found.sentences[-1]
+
+
+def test_of_many_pairs_of_models_the_few_that_differ_most_are_named(bench):
+    runs = [answered(bench, lambda item, k=k: 99.0 * (-1) ** k, f"m{k}") for k in range(5)]
+    found = ta.analyse("by", runs, ta.ByOptions(by="kind", resamples=20))
+    told = found.sentences[5:]
+    assert len(told) == 7 and sum(" differ on " in one for one in told) == 5
+    assert "1 other pair of models" in told[5] and told[6].count(" and ") == 4
 
 
 def test_where_nothing_differs_nothing_is_claimed(bench):
@@ -81,7 +89,9 @@ def test_a_sentence_calls_no_group_the_highest_where_a_small_one_is_higher():
 def test_a_run_that_is_alike_everywhere_has_no_easiest_group(bench):
     run = answered(bench, lambda item: 99.0, "always")
     found = ta.analyse("by", run, ta.ByOptions(by="kind", resamples=50))
-    assert found.sentences == ("always: accuracy is 100.0% for every kind.",)
+    assert found.sentences == (
+        f"always: accuracy is 100.0% for every kind (n = {len(bench.items):,}).",
+    )
     assert found.figure.words.count("animal") == 1, "each group is told once"
 
 

@@ -99,6 +99,18 @@ def test_a_score_that_goes_with_right_answers_has_a_high_auc(per_image):
     assert told["low"] > 0.65 and noise["low"] < 0.5 < noise["high"]
     assert "told is higher where the answer is right" in found.sentences[0]
     assert "noise is not shown to differ" in found.sentences[1]
+    assert "left out" not in " ".join(found.methods)
+
+
+def test_answers_without_a_score_are_counted(per_image, tmp_path):
+    run, path = per_image
+    holes = pl.read_csv(path, schema_overrides={"image": pl.String}).with_row_index("k")
+    holes = holes.with_columns(told=pl.when(pl.col("k") < 30).then(float("nan")).otherwise("told"))
+    holes.drop("k").write_csv(tmp_path / "holes.csv")
+    found = ta.analyse("scores", run, ta.ScoreOptions(per_image=tmp_path / "holes.csv"))
+    told = found.table("separation").row(0, named=True)
+    assert told["right"] + told["wrong"] == 270
+    assert "m: 30 of 300 answers have no told of their image" in found.methods[1]
 
 
 def test_scores_of_other_images_or_none_are_an_error(per_image, tmp_path):

@@ -73,6 +73,11 @@ def test_recall_falls_with_the_collection_and_is_recall_on_all(tmp_path):
     for k in (1, 5):
         recall = table.filter(pl.col("k") == k)["recall"].to_list()
         assert recall[0] > recall[1] > recall[2] == pytest.approx((ranks <= k).mean())
+    told = ta.analyse("collection-size", path, options).sentences
+    assert all("falls from" in one and "40 queries" in one for one in told)
+    perfect = queries(tmp_path / "perfect.csv", [1] * 40)
+    sure = ta.analyse("collection-size", perfect, options).sentences
+    assert all("is 100.0% (" in one and "falls" not in one for one in sure)
     with pytest.raises(BadInput, match="2 to 40"):
         ta.analyse("collection-size", path, ta.CollectionOptions(sizes=(500,)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -31,9 +32,21 @@ def test_a_place_that_matters_is_found_and_one_that_does_not_is_not_claimed(benc
     found = ta.analyse("position", runs, ta.PositionOptions(resamples=50))
     drawn, flat = found.table("correlations").iter_rows(named=True)
     assert drawn["tau_high"] < 0 and flat["tau_low"] < 0 < flat["tau_high"]
-    assert "drawn: accuracy falls with foil_position" in found.sentences[0]
+    assert "drawn: accuracy falls with foil position" in found.sentences[0]
     assert "no correlation" in found.sentences[1]
-    assert found.table("places").filter(pl.col("model") == "flat")["n"].sum() == 400
+    places = found.table("places").filter(pl.col("model") == "flat")
+    assert places["n"].sum() == 400 and "from" not in places.columns, "each place has its own row"
+
+
+def test_ranges_of_a_number_with_many_values_say_where_they_end(bench, tmp_path):
+    table = tmp_path / "own.csv"
+    light = {item.id: k for k, item in enumerate(bench.items)}
+    pl.DataFrame({"item": list(light), "light": list(light.values())}).write_csv(table)
+    run = answered(bench, lambda item: 0.0, "m")
+    options = ta.PositionOptions(fact="light", item_table=table, resamples=20)
+    places = ta.analyse("position", run, options).table("places")
+    assert places["from"][0] == 0 and places["to"][-1] == len(light) - 1
+    assert (places["from"][1:] > places["to"][:-1]).all()
 
 
 def test_a_fact_in_words_or_without_two_values_has_no_rank_correlation(bench):
@@ -53,7 +66,10 @@ def test_models_that_err_alike_and_models_that_do_not(bench):
     alike, *others = found.table("pairs").iter_rows(named=True)
     assert alike["low"] > 0.3 and all(one["low"] < 0 < one["high"] for one in others)
     assert "a and b agree more than" in found.sentences[0]
-    assert found.table("items")["models"].max() == 0, "listed are items that all get wrong"
+    listed = found.table("items")
+    assert listed["models"].max() == 0, "listed are items that all get wrong"
+    true = {item.id: [item.captions[j] for _, j in item.true] for item in bench.items}
+    assert all(said in true[one] for one, said in listed.select("item", "caption").iter_rows())
     short = ta.analyse("agreement", runs, ta.AgreementOptions(resamples=20, most=1))
     assert (
         short.table("items").height == 1 and short.table("items")["item"][0] in short.sentences[-1]
@@ -80,7 +96,8 @@ def test_items_that_people_find_hard_and_models_easy_are_listed(bench):
 
 def test_a_run_that_never_errs_correlates_with_nothing(bench):
     found = ta.analyse("position", answered(bench, lambda item: 99.0, "always"))
-    assert "same for every answer (100.0%), so no correlation" in found.sentences[0]
+    assert "same for every answer (100.0%, n = " in found.sentences[0]
+    assert "so no correlation with foil position can be tested" in found.sentences[0]
     (row,) = found.table("correlations").iter_rows(named=True)
     assert row["tau_low"] is None and row["spearman_high"] is None
 
@@ -112,6 +129,15 @@ def test_published_scores_are_ranked_from_a_table(tmp_path):
     (row,) = found.table("rankings").iter_rows(named=True)
     assert row["tau"] == pytest.approx(1 / 3) and row["p"] == pytest.approx(338 / 720)
     assert "not shown to rank systems alike" in found.sentences[0]
+    assert "bootstrap" not in " ".join(found.methods), "there are no items to resample"
+    assert "69.25" in str(found), "scores are shown as they were given"
+    for bad in ("NaN", "none"):
+        path.write_text(f"system,one,two\nA,1,2\nB,{bad},3\nC,3,1\n")
+        with pytest.raises(BadInput, match=f"one of B is not a number: {bad}"):
+            ta.analyse("rankings", (), ta.RankingOptions(scores=path))
+    path.write_text("system,one,two,note\nA,1,2,x\nB,,3,y\nC,3,1,z\nD,4,5,\n")
+    found = ta.analyse("rankings", (), ta.RankingOptions(scores=path))
+    assert found.table("rankings")["systems"].to_list() == [3], "an empty cell is no score"
     path.write_text("system,one\nA,1\nB,2\nC,3\n")
     with pytest.raises(BadInput, match="too few rankings to compare: 1"):
         ta.analyse("rankings", (), ta.RankingOptions(scores=path))
@@ -156,8 +182,15 @@ def test_a_setting_that_runs_do_not_have_is_named(bench):
     run = answered(bench, lambda item: 0.0, "m")
     with pytest.raises(BadInput, match="no setting was named"):
         ta.analyse("learning", run)
-    with pytest.raises(BadInput, match="m: images is not a number"):
+    with pytest.raises(BadInput, match="m has no images"):
         ta.analyse("learning", run, ta.LearningOptions(setting="images"))
+    words = answered(bench, lambda item: 0.0, "m?images=many")
+    with pytest.raises(BadInput, match="images is not a number: 'many'"):
+        ta.analyse("learning", words, ta.LearningOptions(setting="images"))
+    beside = [*curve(bench, 0.7), run]
+    found = ta.analyse("learning", beside, ta.LearningOptions(setting="images", resamples=20))
+    assert found.table("learning").height == 4
+    assert found.methods[-1] == "left out, as they have no images: m"
     alone = [answered(bench, lambda item: 0.0, f"m{k}?images=5") for k in range(2)]
     with pytest.raises(BadInput, match="all runs have the same images: 5"):
         ta.analyse("learning", alone, ta.LearningOptions(setting="images"))
@@ -180,6 +213,10 @@ def test_what_benchmarks_consist_of_and_what_was_dropped():
     rows = {row["kind"]: row for row in gone.table("dropped").iter_rows(named=True)}
     assert rows["vehicle"]["dropped"] == 0 and rows["animal"]["low"] > 0.5
     assert "most of animal" in gone.sentences[0] and "groups differ" in gone.sentences[0]
+    folders = [replace(one, root=Path(name), card=before.card)
+               for name, one in (("first", before), ("last", after))]  # fmt: skip
+    alike = ta.analyse("dropped", folders)
+    assert alike.title == "Dropped between first and last, by kind", "both have one name"
     with pytest.raises(BadInput, match="more items of animal"):
         ta.analyse("dropped", [after, before])
     with pytest.raises(BadInput, match="1 benchmarks were given"):

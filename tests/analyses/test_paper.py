@@ -34,6 +34,9 @@ def test_what_was_given_is_made_with_what_it_departs_in(page):
         "Foils by supercategory",
     } <= made
     assert "120 items" in str(page) and "differs:" in str(page)
+    assert "; the others say what they need.</p>" in page.page.read_text()
+    whole = paper_page("bivlc", [], [one for one in page.exhibits if one.found is not None])
+    assert "<h1>BiVLC: " in whole and "the others" not in whole
 
 
 def test_what_was_not_given_is_named(tmp_path):
@@ -53,7 +56,7 @@ def test_the_page_is_whole_and_fetches_nothing(page):
 def test_tables_of_scores_are_tables_with_our_rows_marked(page):
     rows = (FigureRow("Blind", "published", (55.62,)), FigureRow("Blind", "ours, fair", (50.0,)))
     text = paper_page("foil", [PaperTable("foil-2", "Which?", ("T1",), rows, ("a <b>",))], [])
-    assert "<h2>foil-2: Which?</h2>" in text and "<li>a &lt;b&gt;</li>" in text
+    assert "<h2>Table 2: Which?</h2>" in text and "<li>a &lt;b&gt;</li>" in text
     assert '<tr><td class="left">Blind</td><td class="left">published</td><td>55.62</td>' in text
     assert text.count('<tr class="ours">') == 1
     assert page.tables == () and "There are no tables of scores: none of" in page.page.read_text()

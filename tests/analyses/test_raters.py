@@ -42,6 +42,15 @@ def test_the_mean_over_pairs_is_said_of_pairs_and_not_of_items_counted_again(tmp
     assert "over 60 items" in found.sentences[1]
 
 
+def test_the_kappa_of_a_single_pair_is_said_with_its_interval(tmp_path):
+    path = results(tmp_path / "results.json")
+    stored = json.loads(path.read_text())
+    stored["agreement"] = stored["agreement"][:2]
+    path.write_text(json.dumps(stored))
+    told = ta.analyse("raters", path).sentences[0]
+    assert told.endswith("of the one pair of people is 0.50 (0.40 to 0.60) over 60 items.")
+
+
 def test_a_folder_that_no_study_wrote_is_named_with_what_would_do(tmp_path):
     with pytest.raises(BadInput, match=r"there is no file .*results\.json") as caught:
         ta.analyse("raters", tmp_path)

@@ -32,10 +32,14 @@ def test_a_planted_effect_is_found_and_another_is_not_claimed(bench):
     row = effects(found)["caption_length"]
     per_word = row["odds_ratio"] ** (1 / row["per"])
     assert per_word == pytest.approx(2.718281828**-0.25, abs=0.05)
-    assert row["high"] < 1 and "the higher caption_length, the harder" in found.sentences[0]
+    assert row["high"] < 1 and "the higher the caption length, the harder" in found.sentences[0]
     other = effects(found)["foil_position"]
-    assert other["low"] < 1 < other["high"] and "no effect of foil_position" in found.sentences[1]
+    assert (
+        other["low"] < 1 < other["high"]
+        and "no effect is shown of foil position (odds" in found.sentences[1]
+    )
     assert "are not shown to differ" in found.sentences[2]
+    assert all(one.startswith("m (n = 900): ") for one in found.sentences)
 
 
 def test_a_run_that_is_always_right_does_not_silence_the_others(bench):
@@ -58,7 +62,7 @@ def test_pairs_that_differ_are_a_random_effect_with_an_interval(bench):
     found = ta.analyse("regression", run, options)
     (row,) = found.table("random-effects").iter_rows(named=True)
     assert row["levels"] == 10 and row["low"] > 0.4 and row["low"] < 1.3 < row["high"]
-    assert "levels of pair differ" in found.sentences[-1]
+    assert "the 10 levels of pair differ" in found.sentences[-1]
 
 
 def test_the_defaults_of_foils_are_those_of_the_paper(bench, tmp_path):
@@ -82,7 +86,9 @@ def test_the_defaults_of_foils_are_those_of_the_paper(bench, tmp_path):
 def test_a_fact_in_words_is_held_against_the_commonest(bench):
     run = answered(bench, lambda item: 1.5 if item.kind == "kitchen" else 0.0, "m")
     options = ta.RegressionOptions(facts=("kind",), random=("pair",))
-    found = effects(ta.analyse("regression", run, options))
+    whole = ta.analyse("regression", run, options)
+    found = effects(whole)
+    assert "kind: kitchen is easier than animal; the odds" in whole.sentences[0]
     (name,) = (one for one in found if "kitchen" in one)
     assert name == "kind: kitchen (against animal)" and found[name]["low"] > 1
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image as Pillow
-from tests.audits.conftest import bench
+from tests.audits.conftest import bench, pairs
 
 from tellapart import seeds
 from tellapart.audits.options import AuditOptions
@@ -123,3 +124,9 @@ def test_pictures_are_left_alone_when_asked(tmp_path):
     options = AuditOptions(look=False, ngrams=False, resamples=50)
     found = audit(bench(choices(tmp_path, lighter=50), tmp_path), options=options)
     assert found.remarks == ("cues from pictures: left out on request",)
+
+
+def test_an_encoder_for_items_with_one_picture_each_is_said_to_be_of_no_use(quick):
+    one = pairs([("a dog", "a cat"), ("a red ball", "a blue ball")])
+    found = audit(one, options=replace(quick, look=True, encoder="storybook"))
+    assert [remark for remark in found.remarks if "storybook was not used" in remark]

@@ -231,6 +231,13 @@ def test_paper_is_light_and_has_no_filters(page: Any) -> None:
     assert not page.locator("#theme").is_visible()
 
 
+def test_items_stand_side_by_side_on_paper_and_none_is_left_out(page: Any) -> None:
+    page.emulate_media(media="print")
+    style = "getComputedStyle(document.querySelector('{}')).{}"
+    assert page.evaluate(style.format("#items .cards, .cards", "columnCount")) == "2"
+    assert page.evaluate(style.format(".card", "contentVisibility")) == "visible"
+
+
 def test_colours_on_paper_are_those_of_the_light(page: Any) -> None:
     style = shared_text("static", "palette.css")
     page.set_content(f"<style>{style} p {{ color: var(--series-1) }}</style><p>A series</p>")

@@ -142,6 +142,15 @@ def test_a_line_of_help_never_ends_within_a_flag_or_a_path(verb):
     assert "list[" not in said and re.search(r"--(item-table|images-columns)", said)
 
 
+def test_help_names_every_value_that_an_option_may_have():
+    def about(text: str, *choices: str) -> str:
+        return Parameter("way", str, Help(text, choices=choices), "", "", False).about
+
+    assert about("fair, or two-scores.", "fair", "two-scores") == "fair, or two-scores."
+    assert about("How.", "", "fair", "two-scores") == "How. One of: fair, two-scores."
+    assert about("Two scores.", "two-scores") == "Two scores. One of: two-scores."
+
+
 def test_a_flag_given_twice_is_an_error_instead_of_its_last_value():
     def outcome(*words: str) -> Any:
         return CliRunner().invoke(command_line(VERB), ["work", "there", "a", *words])

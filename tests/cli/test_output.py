@@ -47,6 +47,51 @@ def test_progress_without_a_known_end_counts_and_promises_nothing():
     assert said == ["people answer: 1,200"]
 
 
+def told(monkeypatch, capsys, *words: object) -> str:
+    """What the program says of a mistake."""
+    assert called(monkeypatch, *words) == 2
+    return capsys.readouterr().err
+
+
+def test_a_path_of_the_wrong_sort_is_named_as_it_was_given(
+    benchmarks, tmp_path, monkeypatch, capsys
+):
+    file, folder = tmp_path / "notes.txt", tmp_path / "empty"
+    file.write_text("hello")
+    folder.mkdir()
+    needed = f"error: {file} is a file, but a folder is needed here"
+    bison = benchmarks["bison"].root
+    for words in (
+        ("evaluate", "chance", "--on", bison, "--out", file),
+        ("world", file / "w", "--scenes", 2),
+    ):
+        assert needed in told(monkeypatch, capsys, *words)
+    ta.evaluate(["chance"], on=benchmarks["bison"], out=tmp_path / "runs")
+    said = told(monkeypatch, capsys, "report", tmp_path / "runs", "--out", folder)
+    assert f"error: {folder} is a folder, but a file is needed here" in said
+
+
+def test_a_value_that_is_no_number_is_named_with_what_is_allowed(tmp_path, monkeypatch, capsys):
+    for words, seen in (
+        (("--scenes", "many"), "error: --scenes many is not a whole number"),
+        (("--seed=1.5",), "error: --seed 1.5 is not a whole number"),
+    ):
+        assert seen in told(monkeypatch, capsys, "world", tmp_path / "w", *words)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (PermissionError(13, "Permission denied", "/a/.w.023w8s37.tellapart"), "no permission"),
+        (FileNotFoundError(2, "No such file", "/proc/.w.023w8s37.tellapart"), "cannot be found"),
+        (OSError(5, "Input/output error", "/a/.w.023w8s37.tellapart"), "Input/output error"),
+    ],
+)
+def test_an_error_of_the_system_names_the_path_that_was_given(error, words):
+    shown = main.user_error(error)
+    assert words in str(shown) and "/w" in str(shown) and ".w." not in str(shown)
+
+
 class Broken(Dual):
     def embed_texts(self, texts):
         raise ZeroDivisionError("seven by nought")

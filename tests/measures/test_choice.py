@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.conftest import benchmark_of, choices_of, grid_item, run_of
 
 from tellapart import registry
+from tellapart.errors import BadInput
 from tellapart.measures.scores import estimates
 from tellapart.questions import Ask, questions
 from tellapart.verbs.runs.measure import measure
@@ -41,6 +42,15 @@ def test_each_comparison_reads_its_own_cells():
 def test_truth_on_the_other_diagonal_is_read_from_the_item():
     got = scores_of([[1, 3], [2, 0]], "wrong", {(0, 1), (1, 0)})
     assert set(got.values()) == {1.0}
+
+
+def test_on_the_other_diagonal_the_original_caption_is_not_the_first():
+    # image 0 takes the wrong one (3 > 1), image 1 its own (4 > 2); caption 1, which is the
+    # original's, takes the wrong one (1 < 2), caption 0 its own (3 < 4)
+    got = scores_of([[3, 1], [4, 2]], "wrong", {(0, 1), (1, 0)})
+    assert got == {
+        "Group": 0, "I2T": 0, "T2I": 0, "Ipos2T": 0, "Ineg2T": 1, "Tpos2I": 0, "Tneg2I": 1,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -229,3 +239,10 @@ def test_too_few_groups_are_said_to_be_too_few():
     assert few.to_json()[0]["too_few_groups"] is True
     many = measure(shared(48, 4, [1, 1, 1, 0] * 12))
     assert not many.rows[0].too_few and "too few" not in str(many)
+
+
+def test_a_measure_that_no_run_has_a_question_for_is_an_error():
+    run = run_of(benchmark_of([grid_item("x", 1, 2, {(0, 0)})], ("accuracy",)), {"x": [[2, 1]]})
+    assert [row.measure for row in measure(run, measures=["accuracy"]).rows] == ["accuracy"]
+    with pytest.raises(BadInput, match=r"Group: no question .*\n.*allowed: .*own: accuracy"):
+        measure(run, measures=["accuracy", "Group"])

@@ -13,8 +13,8 @@ import tellapart as ta
 from tellapart.benchmark.benchmark import Benchmark, save_benchmark
 from tellapart.cli.main import app
 from tellapart.measures.contestants import is_reference
-from tellapart.measures.overview import Column, ReferenceLine, telling_lines
-from tellapart.measures.scores import side_by_side
+from tellapart.measures.overview import Column, ReferenceLine, chance_lines, telling_lines
+from tellapart.measures.scores import measure_runs, side_by_side
 from tellapart.score.run import save_run
 
 RIGHT, WRONG, TIED = [[1.0], [0.0]], [[0.0], [1.0]], [[1.0], [1.0]]
@@ -129,6 +129,15 @@ def test_the_card_goes_before_a_cue():
     plain = ta.measure([run(bench("two"), "m", 9)]).overview
     guess = ReferenceLine("best cue", "two", "accuracy", 0.6)
     assert plain.with_guesses([guess]).line_labels == ("chance", "best cue")
+
+
+def test_the_chance_of_answers_one_by_one_is_named_beside_that_of_scorers():
+    (made, *_) = measure_runs([run(bench("one"), "good", 9)]).rows
+    rows = [replace(made, measure="Group", chance=level) for level in (1 / 16, 1 / 6)]
+    lines = chance_lines(rows)
+    levels = {line.label: line.value for line in lines}
+    assert levels == pytest.approx({"chance, answers one by one": 1 / 16, "chance": 1 / 6})
+    assert [line.label for line in chance_lines(rows[:1])] == ["chance"]
 
 
 def test_a_line_within_noise_of_chance_is_not_told_as_a_hurdle():

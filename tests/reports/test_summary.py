@@ -43,6 +43,17 @@ def test_one_model_above_chance_and_text_only(results_of, an_estimate):
     assert "next is" not in text
 
 
+def test_benchmarks_that_only_blind_models_ran_on_do_not_count_as_tested(results_of, an_estimate):
+    tested = results_of({"m": an_estimate(0.8, 0.7, 0.9)})
+    opening, _ = said(tested, results_of({}))
+    assert opening == (
+        "One model, m, was tested on 1 benchmark with 4 items in total, and only models that never "
+        "look on 1 other."
+    )
+    _, (text,) = said(tested)
+    assert "Without looking: chance 50.0%; the whole interval of m is above it." in text
+
+
 def test_a_model_whose_interval_holds_chance_is_not_shown_to_be_above(results_of, an_estimate):
     _, (text,) = said(results_of({"m": an_estimate(0.55, 0.45, 0.65)}))
     assert "m is not shown to be above chance" in text

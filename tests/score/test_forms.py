@@ -8,9 +8,11 @@ import json
 import polars as pl
 import pytest
 from tests.conftest import benchmark_of, grid_item
+from typer.testing import CliRunner
 
 import tellapart as ta
 from tellapart.benchmark.benchmark import save_benchmark
+from tellapart.cli.main import app
 from tellapart.errors import BadInput, TellapartError
 from tellapart.items import Item, Origin
 from tellapart.verbs.runs.measure import measure
@@ -105,6 +107,18 @@ def test_the_chance_level_of_outcomes_is_that_of_who_made_them(bivlc, tmp_path):
             bivlc, tmp_path / "o.csv", name="x", out=tmp_path / str(cells), scored_cells=cells
         )
         assert measure(run, measures=["Group"]).rows[0].chance == pytest.approx(level)
+
+
+def test_the_command_says_whose_chance_level_outcomes_have(bivlc, tmp_path):
+    save_benchmark(bivlc, tmp_path / "bench")
+    (tmp_path / "o.csv").write_text(OUTCOMES)
+    words = ["import", tmp_path / "bench", tmp_path / "o.csv", "--name", "x", "--out"]
+    told = []
+    for cells in ([], ["--scored-cells"]):
+        given = [str(word) for word in [*words, tmp_path / f"run{len(cells)}", *cells]]
+        done = CliRunner().invoke(app, given, catch_exceptions=False)
+        told.append("answers count as given one by one" in done.output)
+    assert told == [True, False]
 
 
 def test_outcomes_by_item_and_question_in_gzipped_jsonl(bivlc, tmp_path):

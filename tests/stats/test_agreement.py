@@ -11,12 +11,16 @@ from hypothesis import strategies as st
 
 from tellapart.errors import BadInput
 from tellapart.stats.agreement import (
+    bootstrap_statistic,
     cohen_kappa,
     error_overlap,
     fleiss_kappa,
     krippendorff_alpha,
+    ordinal_alpha,
     raw_agreement,
-)  # fmt: skip
+)
+from tellapart.stats.differences import weight_chunks
+from tellapart.stats.intervals import expanded_tail
 
 
 def rng() -> np.random.Generator:
@@ -87,16 +91,63 @@ def test_fleiss_gives_the_known_example():
     assert value_of(fleiss_kappa, ratings) == pytest.approx(0.210, abs=0.0005)
 
 
-def test_krippendorff_gives_the_known_example():
-    # Krippendorff 2011, section C: four observers, twelve units, 0 for missing; alpha = 0.743
-    observers = [
-        [1, 2, 3, 3, 2, 1, 4, 1, 2, 0, 0, 0],
-        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, 0, 3],
-        [0, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, 0],
-        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, 0],
-    ]
-    ratings = np.array(observers).T - 1
+# Krippendorff 2011, section C: four observers, twelve units, 0 for missing
+OBSERVERS = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, 0, 0, 0],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, 0, 3],
+    [0, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, 0],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, 0],
+]
+
+
+def test_krippendorff_gives_the_known_examples_by_name_and_by_order():
+    ratings = np.array(OBSERVERS).T - 1
     assert value_of(krippendorff_alpha, ratings) == pytest.approx(0.743, abs=0.0005)
+    assert value_of(ordinal_alpha, ratings) == pytest.approx(0.815, abs=0.0005)
+
+
+def test_units_with_one_rating_have_nothing_to_say():
+    some = [[0, 1], [1, 1], [2, 2], [0, 0]]
+    more = [*some, [2, -1], [-1, 0], [-1, -1]]
+    for coefficient in (krippendorff_alpha, ordinal_alpha, raw_agreement, cohen_kappa):
+        found = coefficient(np.array(more), np.arange(7), rng(), 50)
+        alone = coefficient(np.array(some), np.arange(4), rng(), 50)
+        assert found == alone and found.n == 4
+
+
+def test_an_interval_is_that_of_totals_over_drawn_clusters():
+    features = np.array([[1.0, 2], [0, 2], [2, 3], [0, 1], [0, 1]])
+    clusters, draws = np.array([4, 4, 6, 9, 9]), 300
+
+    def share(totals):
+        return np.asarray(totals[..., 0] / totals[..., 1])
+
+    sums = np.array([[1.0, 4], [2, 3], [0, 2]])
+    drawn = np.concatenate([share(w @ sums) for _, w in weight_chunks(3, draws, rng())])
+    for level in (0.95, 0.8):
+        tail = expanded_tail(3, level)
+        found = bootstrap_statistic(features, clusters, share, rng(), draws, level)
+        assert found == pytest.approx(tuple(np.quantile(drawn, [tail, 1 - tail])))
+    usual = bootstrap_statistic(features, clusters, share, rng(), draws)
+    assert usual == bootstrap_statistic(features, clusters, share, rng(), draws, 0.95)
+    alone = bootstrap_statistic(features, np.zeros(5, int), share, rng(), draws)
+    assert alone == pytest.approx((3 / 9, 3 / 9))
+
+
+def test_resamples_in_which_nothing_can_be_said_are_left_out():
+    # without the unit that differs, agreement beyond chance is not defined: one in four draws
+    found = cohen_kappa(np.array([[0, 0], [1, 1]]), np.arange(2), rng(), 200)
+    assert (found.value, found.low, found.high) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "coefficient", [raw_agreement, cohen_kappa, fleiss_kappa, krippendorff_alpha, ordinal_alpha]
+)
+def test_two_thousand_resamples_unless_told(coefficient):
+    ratings = rng().integers(0, 3, size=(12, 2))
+    assert coefficient(ratings, np.arange(12), rng()) == coefficient(
+        ratings, np.arange(12), rng(), 2_000
+    )
 
 
 def test_raw_agreement_is_the_share_of_like_pairs():
@@ -117,6 +168,8 @@ def test_other_libraries_say_the_same():
     expected = krippendorff.alpha(reliability_data=gaps.T, level_of_measurement="nominal")
     ours = np.where(np.isnan(gaps), -1, gaps).astype(int)
     assert value_of(krippendorff_alpha, ours) == pytest.approx(expected)
+    expected = krippendorff.alpha(reliability_data=gaps.T, level_of_measurement="ordinal")
+    assert value_of(ordinal_alpha, ours) == pytest.approx(expected)
 
 
 def test_fleiss_refuses_missing_ratings_and_cohen_three_raters():
@@ -162,3 +215,11 @@ def test_errors_in_common_and_by_chance():
 def test_models_that_never_err_have_no_errors_in_common():
     found = error_overlap(np.ones(5), np.ones(5), np.arange(5), rng(), 50)
     assert (found.both, found.of_errors, found.excess.value) == (0, 0, 0)
+
+
+def test_errors_count_by_how_much_they_are_wrong_and_two_thousand_times():
+    first, second = np.array([0.5, 1, 0, 0.25]), np.array([0.0, 1, 0.5, 1])
+    found = error_overlap(first, second, np.arange(4), rng())
+    assert (found.first, found.second, found.both) == (2.25 / 4, 1.5 / 4, 1 / 4)
+    assert found.of_errors == 1 / (2.25 + 1.5 - 1)
+    assert found == error_overlap(first, second, np.arange(4), rng(), 2_000)

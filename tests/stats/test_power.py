@@ -83,10 +83,39 @@ def test_the_error_of_a_macro_average_by_hand():
     [
         lambda: needed(0.0, 0.1, 10, 10),
         lambda: needed_before(0.3, 0.2),
+        lambda: needed_before(-0.3, 0.2),
+        lambda: needed_before(0.3, 1.01),
         lambda: needed_before(0.1, 0.2, power=1.0),
+        lambda: needed_before(0.1, 0.2, power=0.0),
+        lambda: needed_before(0.1, 0.2, alpha=1.0),
+        lambda: needed(0.1, 0.2, 10, 10, alpha=0.0),
+        lambda: needed(0.1, 0.2, 10, 10, alpha=1.5),
         lambda: difference_error(np.ones(1), np.ones(1)),
     ],
 )
 def test_what_cannot_be_asked_is_said(wrong):
     with pytest.raises(BadInput):
         wrong()
+
+
+def test_what_can_just_be_asked_is_answered():
+    # every unit that differs goes one way: discordance equal to the difference, or 1
+    z_alpha, z_beta = norm.ppf(0.975), norm.ppf(0.8)
+    for difference, discordance in ((0.2, 0.2), (-0.2, 0.2), (0.5, 1.0)):
+        spread = (discordance - difference**2) ** 0.5
+        by_hand = ((z_alpha * discordance**0.5 + z_beta * spread) / difference) ** 2
+        assert needed_before(difference, discordance).units == int(np.ceil(by_hand))
+    two = difference_error(np.array([1.0, 0.0]), np.array([2.0, 2.0]))
+    assert two == pytest.approx((2 * 2 * 0.125**2) ** 0.5)
+
+
+def test_another_level_and_another_power_by_hand():
+    z_alpha, z_beta = norm.ppf(0.95), norm.ppf(0.9)
+    assert detectable(0.05, alpha=0.1, power=0.9) == pytest.approx(0.05 * (z_alpha + z_beta))
+    factor = ((z_alpha + z_beta) * 0.05 / 0.1) ** 2
+    assert needed(0.1, 0.05, 100, 30, alpha=0.1, power=0.9) == Needed(
+        int(np.ceil(100 * factor)), int(np.ceil(30 * factor))
+    )
+    by_hand = ((z_alpha * 0.3**0.5 + z_beta * (0.3 - 0.01) ** 0.5) / 0.1) ** 2
+    found = needed_before(0.1, 0.3, cluster_size=3, correlation=0.2, alpha=0.1, power=0.9)
+    assert found == Needed(int(np.ceil(1.4 * by_hand)), int(np.ceil(1.4 * by_hand / 3)))

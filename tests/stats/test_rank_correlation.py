@@ -57,6 +57,7 @@ def test_the_jackknife_leaves_out_whole_clusters():
     error = np.sqrt(8 / 9 * ((without - np.mean(without)) ** 2).sum())
     found = rank_correlations(x, y, cluster, np.random.default_rng(0)).tau_c
     assert found.high - found.value == pytest.approx(2.306004 * error, rel=1e-6)
+    assert found.value - found.low == pytest.approx(2.306004 * error, rel=1e-6)
     alone = rank_correlations(x, y, np.arange(len(x)), np.random.default_rng(0)).tau_c
     assert alone.high - alone.low < 0.8 * (found.high - found.low), "clusters count"
 
@@ -93,3 +94,33 @@ def test_very_many_clusters_are_put_together(monkeypatch):
     fewer = rank_correlations(x, y, cluster, np.random.default_rng(0)).tau_b
     assert fewer.value == whole.value and fewer.low != whole.low
     assert fewer.high - fewer.low == pytest.approx(whole.high - whole.low, rel=0.3)
+
+
+def test_every_correlation_without_each_cluster_is_that_of_the_other_rows():
+    x, y, cluster = drawn(11, clusters=5, size=4)
+    columns = rank_correlation._Columns(*map(rank_correlation._codes, (x, y)), cluster)
+    tau_b, _ = columns.kendall()
+    rho = columns.spearman()
+    for k in range(5):
+        kept = cluster != k
+        assert tau_b[1 + k] == pytest.approx(kendalltau(x[kept], y[kept]).statistic)
+        assert rho[1 + k] == pytest.approx(spearmanr(x[kept], y[kept]).statistic)
+
+
+def test_an_interval_stays_between_its_ends():
+    x = np.array([1.0, 2, 3, 4, 5, 7, 6])
+    up = rank_correlations(x, np.arange(7.0), np.arange(7), np.random.default_rng(0)).tau_b
+    down = rank_correlations(-x, np.arange(7.0), np.arange(7), np.random.default_rng(0)).tau_b
+    assert up.high == 1.0 and down.low == -1.0 and up.low == pytest.approx(-down.high)
+    two = rank_correlations(x[:4], np.array([1.0, 3, 2, 4]), np.array([0, 0, 1, 1]),
+                            np.random.default_rng(0)).tau_b  # fmt: skip
+    assert (two.low, two.high) != (None, None)
+
+
+def test_as_many_clusters_as_fit_are_left_alone():
+    cluster = np.arange(4).repeat(2)
+    assert (rank_correlation._grouped(cluster, np.random.default_rng(0)) == cluster).all()
+    many = np.arange(rank_correlation.MOST)
+    assert (rank_correlation._grouped(many, np.random.default_rng(0)) == many).all()
+    more = rank_correlation._grouped(np.arange(2 * len(many)), np.random.default_rng(0))
+    assert np.bincount(more).tolist() == [2] * len(many)

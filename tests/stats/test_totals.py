@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tellapart.seeds import rng
-from tellapart.stats.differences import sign_flip_p
+from tellapart.stats.differences import EXACT_CLUSTERS, sign_flip_p
+from tellapart.stats.intervals import expanded_tail
 from tellapart.stats.totals import Swapped, interval_of, resampled_totals
 
 
@@ -73,3 +74,25 @@ def test_the_same_on_every_unit_is_no_difference():
     features = np.ones((40, 2))
     swapped = Swapped.of(features - features, rng(0), 100)
     assert swapped.p(after(features, features, swapped), 0.0) == 1.0
+
+
+def test_both_ends_of_an_interval_are_widened_for_few_units():
+    drawn = np.arange(1_001.0)
+    tail = expanded_tail(8)
+    assert interval_of(drawn, 8) == pytest.approx((1_000 * tail, 1_000 * (1 - tail)))
+
+
+def test_fourteen_units_that_differ_are_swapped_in_all_ways_and_fifteen_are_drawn():
+    exact = Swapped.of(np.ones((EXACT_CLUSTERS, 2)), rng(0), 60)
+    drawn = Swapped.of(np.ones((EXACT_CLUSTERS + 1, 2)), rng(0), 60)
+    assert exact.exact and exact.gaps.shape == (2**14, 2)
+    assert not drawn.exact and drawn.gaps.shape == (60, 2)
+    # a unit counts where any of its features differs, upwards or downwards
+    assert len(Swapped.of(np.array([[0.0, -1], [1, 0], [0, 0]]), rng(0), 9).gaps) == 4
+
+
+def test_a_share_of_drawn_swaps_is_never_zero():
+    swapped = Swapped(np.zeros((4, 1)), exact=False)
+    assert swapped.p(np.array([0.1, -0.5, 0.5, 0.2]), -0.5) == 3 / 5
+    assert Swapped(np.zeros((4, 1)), exact=True).p(np.array([0.1, -0.5, 0.5, 0.2]), -0.5) == 2 / 4
+    assert swapped.p(np.zeros(4), 1.0) == 1 / 5

@@ -77,7 +77,7 @@ def test_what_all_people_were_wrong_about_is_listed():
     found = results_of(record)
     (missed,) = found.missed_by_all
     assert (missed.item, missed.said, missed.right) == ("test:n1", ("yes", "yes"), ("no",))
-    assert "1 tasks that everyone got wrong:" in str(found) and "A cat by a keyboard." in str(found)
+    assert "1 task that everyone got wrong:" in str(found) and "A cat by a keyboard." in str(found)
 
 
 def test_yes_is_counted_each_and_by_majority():

@@ -186,7 +186,7 @@ def test_both_and_a_draw_count_as_wrong_answers():
 
 
 def test_a_run_of_questions_that_no_model_is_asked_is_refused():
-    with pytest.raises(BadInput, match="asked nothing that models can be asked"):
+    with pytest.raises(BadInput, match="no question that models can be asked"):
         human_run(some := gathered(judged(1, "rate-detail", ["a 3"], question="detail@0")),
                   some.benchmark)  # fmt: skip
 

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -31,6 +32,7 @@ from tellapart.training.tuning.tuner import TuningOrder, tuning_recipe  # noqa: 
 from tellapart.verbs.benchmarks.export import export  # noqa: E402
 from tellapart.verbs.systems.train import TrainOptions, train  # noqa: E402
 
+ROOT = Path(__file__).parents[2]
 QUICK = ("epochs=1", "batch=5", "warmup=1", "rate=1e-3")
 
 
@@ -142,44 +144,43 @@ def test_gradient_caching_gives_the_gradients_of_the_whole_batch(small, negative
 
 
 SHARED = """
-import sys, numpy as np, torch
-torch.set_num_threads(1)
-rank = int(sys.argv[1])
-meeting = f"file://{sys.argv[2]}"
-torch.distributed.init_process_group("gloo", init_method=meeting, rank=rank, world_size=2)
-from tellapart.models.zoo.pixel_encoder import start_encoder
-from tellapart.training.tuning.contrast import ContrastSettings, ContrastTask
-from tellapart.training.tuning.pair_batches import PairSet
-from tellapart.training.tuning.pairs import open_pairs
-encoder = start_encoder(sys.argv[3], [])
-data = PairSet(open_pairs(sys.argv[4]), encoder, "texts", share=(rank, 2))
-task = ContrastTask(encoder, ContrastSettings(negatives="texts", chunk=2), data, batch=7)
-task.train()
-model = torch.nn.parallel.DistributedDataParallel(task)
-model(data.minibatch(np.arange(7)), 0).backward()
-if rank == 0:
-    torch.save({name: one.grad for name, one in encoder.named_parameters()}, sys.argv[5])
+import sys
+from tests.training.test_tuning import shared_gradients
+shared_gradients(1, *sys.argv[1:])
 """
 
 
+def shared_gradients(rank: int, meeting: str, start: str, bench: str) -> dict[str, torch.Tensor]:
+    """The gradients of a batch that two processes share, as one of them has them."""
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group(
+        "gloo", init_method=f"file://{meeting}", rank=rank, world_size=2
+    )
+    try:
+        encoder = start_encoder(start, [])
+        data = PairSet(open_pairs(bench), encoder, "texts", share=(rank, 2))
+        task = ContrastTask(encoder, ContrastSettings(negatives="texts", chunk=2), data, batch=7)
+        task.train()
+        model = torch.nn.parallel.DistributedDataParallel(task)
+        model(data.minibatch(np.arange(7)), 0).backward()
+        return {name: one.grad.clone() for name, one in encoder.named_parameters()}
+    finally:
+        torch.distributed.destroy_process_group()
+
+
 def test_two_processes_give_the_gradients_of_one(small, tmp_path):
-    script, found = tmp_path / "shared.py", tmp_path / "gradients.pt"
-    script.write_text(SHARED)
-    words = [str(tmp_path / "meeting"), small.start, str(small.bench.root), str(found)]
-    env = os.environ | {"OMP_NUM_THREADS": "1"}
-    both = [
-        subprocess.Popen([sys.executable, str(script), str(rank), *words], env=env,
-                         stderr=subprocess.PIPE, text=True)
-        for rank in (0, 1)
-    ]  # fmt: skip
-    told = [one.communicate(timeout=500)[1] for one in both]
-    assert [one.returncode for one in both] == [0, 0], told
+    words = [str(tmp_path / "meeting"), small.start, str(small.bench.root)]
+    env = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen([sys.executable, "-c", SHARED, *words], env=env,
+                          stderr=subprocess.PIPE, text=True) as other:  # fmt: skip
+        shared = shared_gradients(0, *words)
+        told = other.communicate(timeout=500)[1]
+    assert other.returncode == 0, told
     encoder = start_encoder(small.start, [])
     data = PairSet(open_pairs(small.bench), encoder, "texts")
     task = ContrastTask(encoder, ContrastSettings(negatives="texts"), data, batch=7)
     task.train()
     task(data.minibatch(np.arange(7)), 0).backward()
-    shared = torch.load(found, weights_only=True)
     for name, one in encoder.named_parameters():
         torch.testing.assert_close(shared[name], one.grad, atol=1e-5, rtol=0)
 

@@ -122,6 +122,8 @@ def embeddings(written: Path, drawn: Path) -> Case:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     for place, value in SMALL.items():
         monkeypatch.setattr(place, value)
+    # a parser of one's own for 64 sentences: processes would spend their time on loading it
+    monkeypatch.setattr("tellapart.text.parse.os.cpu_count", lambda: 1)
     monkeypatch.syspath_prepend(str(ROOT))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
 

@@ -15,6 +15,7 @@ from tellapart.analyses.analysis import Analysis, AnalysisKind, ResultTable
 from tellapart.analyses.figure import Figure, Panel, dot_rows, short_names
 from tellapart.analyses.units import Sources, UnitOptions, UnitTable, unit_table
 from tellapart.errors import BadInput
+from tellapart.items import Item
 from tellapart.options import Help
 from tellapart.stats.agreement import cohen_kappa, error_overlap
 from tellapart.types import Progress, silent
@@ -101,7 +102,7 @@ def _sentence(row: dict[str, Any]) -> str:
     names = f"{row['first']} and {row['second']}"
     if row["kappa"] is None:
         return f"{names}: one of them is always right or always wrong, so kappa is undefined."
-    ends = f"kappa {row['kappa']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
+    ends = f"kappa {row['kappa']:.3f} ({row['low']:.3f} to {row['high']:.3f}, n = {row['n']:,})"
     if row["low"] <= 0 <= row["high"]:
         return f"{names}: no agreement is shown beyond that expected from accuracy, {ends}."
     more = "more" if row["kappa"] > 0 else "less"
@@ -129,7 +130,7 @@ def _items(units: UnitTable, options: AgreementOptions) -> tuple[pl.DataFrame, d
     frame = frame.group_by("place", maintain_order=True).agg(pl.col("models", "people").mean())
     frame = frame.with_columns(
         pl.Series("item", [names[int(k)] for k in frame["place"]]),
-        pl.Series("caption", [units.benchmark.items[int(k)].captions[0] for k in frame["place"]]),
+        pl.Series("caption", [_caption(units.benchmark.items[int(k)]) for k in frame["place"]]),
     )
     if people:
         gap = pl.col("models") - pl.col("people")
@@ -150,12 +151,18 @@ def _items(units: UnitTable, options: AgreementOptions) -> tuple[pl.DataFrame, d
     return pl.concat(parts).select("sort", "item", pl.col("^models|people$"), "caption"), counts
 
 
+def _caption(item: Item) -> str:
+    """A caption that is true of the item, since options are shuffled; the first if none is."""
+    return item.captions[min((cell[1] for cell in item.true), default=0)]
+
+
 def _item_sentences(items: pl.DataFrame, counts: dict[str, int]) -> Iterator[str]:
     if not items.height:
         return
     for (sort,), rows in items.group_by("sort", maintain_order=True):
-        first, count = rows.row(0, named=True)["item"], counts[str(sort)]
-        yield f"{sort}: {count:,} {'item' if count == 1 else 'items'}, such as {first}."
+        first, count = rows.row(0, named=True), counts[str(sort)]
+        verb = "1 item is" if count == 1 else f"{count:,} items are"
+        yield f'{verb} {sort}, such as {first["item"]} ("{first["caption"]}").'
 
 
 def _figure(title: str, pairs: pl.DataFrame) -> Figure | None:

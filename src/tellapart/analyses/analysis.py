@@ -73,7 +73,7 @@ class ResultTable:
                 heads.append("95% interval")
                 cells.append([self._ends(name, *both) for both in zip(values, others, strict=True)])
             else:
-                heads.append(name.replace("_", " "))
+                heads.append(plain(name))
                 cells.append([self._text(name, value) for value in values])
         return [heads, *(list(row) for row in zip(*cells, strict=True))]
 
@@ -98,7 +98,7 @@ class ResultTable:
         """The positions of the shown columns that hold text."""
         texts = [name for name in self.frame.columns if self.frame[name].dtype == pl.String]
         heads = self.shown()[0]
-        return {k for k, head in enumerate(heads) if head in {t.replace("_", " ") for t in texts}}
+        return {k for k, head in enumerate(heads) if head in {plain(t) for t in texts}}
 
     def __str__(self) -> str:
         rows = self.shown()
@@ -177,6 +177,15 @@ class Analysis:
             write_text(partial / f"{self.name}.txt", f"{self}\n")
             if self.figure is not None:
                 write_drawing(self.figure.drawing, partial / self.name, forms)
+
+
+def plain(column: str) -> str:
+    """A column's name in words.
+
+    >>> plain("foil_position")
+    'foil position'
+    """
+    return column.replace("_", " ")
 
 
 def told_p(p: float) -> str:

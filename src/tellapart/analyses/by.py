@@ -17,6 +17,7 @@ from tellapart.analyses.units import Sources, UnitOptions, UnitTable, unit_table
 from tellapart.errors import BadInput
 from tellapart.measures.item_columns import NO_VALUE, Breakdown
 from tellapart.options import Help
+from tellapart.reports.summary import plural
 from tellapart.stats.differences import holm, sign_flip_p
 from tellapart.stats.intervals import effective_size, mean_interval
 from tellapart.stats.shrinkage import Shrunk, shrunk_shares
@@ -24,6 +25,8 @@ from tellapart.text.table_text import percent
 from tellapart.types import Floats, Ints, Progress, silent
 
 PERMUTATIONS = 10_000
+MOST_PAIRS = 5
+"""At most this many pairs of models are named in sentences; the table has all."""
 FORMS = dict.fromkeys(("value", "shrunk", "difference", "first_value", "second_value"), "percent")
 
 
@@ -126,7 +129,10 @@ class _Grouped:
     def sentence(self, units: UnitTable, options: ByOptions) -> str:
         measure, easiest, hardest = units.measure.name, int(self.order[0]), int(self.order[-1])
         if self.value.min() == self.value.max():
-            return f"{self.model}: {measure} is {percent(self.value[0])}% for every {options.by}."
+            return (
+                f"{self.model}: {measure} is {percent(self.value[0])}% for every {options.by} "
+                f"(n = {self.n.sum():,})."
+            )
         # Not "highest": a small group may have a more extreme share than the shrunk ones say.
         first = (
             f"{self.model}: {measure} by {options.by}, shrunk towards the mean, puts "
@@ -204,22 +210,31 @@ def _differences(
 
 
 def _difference_sentences(frame: pl.DataFrame, by: str) -> Iterator[str]:
+    """The pairs of models that differ on most groups; the others are counted."""
     alike = []
+    apart = []
     for (first, second), rows in frame.group_by("first", "second", maintain_order=True):
         real = rows.filter(pl.col("p_holm") < 0.05)
         if not real.height:
             alike.append(f"{first} and {second}")
             continue
         told = [
-            f"{row['group']} ({percent(row['first_value'])} against {percent(row['second_value'])})"
+            f"{row['group']} ({percent(row['first_value'])} against "
+            f"{percent(row['second_value'])}, {told_p(row['p_holm'])})"
             for row in real.head(3).iter_rows(named=True)
         ]
-        yield (
+        apart.append((
+            -real.height,
             f"{first} and {second} differ on {real.height:,} of {rows.height:,} groups by {by}"
-            f"{', most clearly on' if real.height > 1 else ':'} {', '.join(told)}."
-        )
+            f"{', most clearly on' if real.height > 1 else ':'} {', '.join(told)}.",
+        ))  # fmt: skip
+    yield from (text for _, text in sorted(apart, key=lambda one: one[0])[:MOST_PAIRS])
+    if len(apart) > MOST_PAIRS:
+        more = plural(len(apart) - MOST_PAIRS, "other pair")
+        yield f"On some group by {by}, a difference is also shown for {more} of models."
     if alike:
-        yield f"No difference is shown on any group by {by}: {'; '.join(alike)}."
+        named = "; ".join(alike) if len(alike) <= MOST_PAIRS else f"{len(alike):,} pairs of models"
+        yield f"No difference is shown on any group by {by}: {named}."
 
 
 def _figure(title: str, units: UnitTable, found: list[_Grouped], options: ByOptions) -> Figure:

@@ -11,7 +11,7 @@ import polars as pl
 
 from tellapart import seeds
 from tellapart.analyses.analysis import Analysis, AnalysisKind, AnalysisOptions, ResultTable
-from tellapart.analyses.figure import Figure, Panel
+from tellapart.analyses.figure import BAND, Figure, Panel
 from tellapart.analyses.sources import QueryFiles, paths_of
 from tellapart.corpus.reader import name_of
 from tellapart.errors import BadInput
@@ -73,10 +73,7 @@ def analyse_collection_size(
     sentences = []
     for (name, k), curve in frame.group_by("queries", "k", maintain_order=True):
         first, last = curve.row(0, named=True), curve.row(-1, named=True)
-        sentences.append(
-            f"{name}: recall@{k} falls from {_recall(first)} among {first['images']:,} images to "
-            f"{_recall(last)} among {last['images']:,}."
-        )
+        sentences.append(_sentence(f"{name}: recall@{k}", first, last))
     title = "Recall by size of the collection"
     figure = Figure(title, f"{title}. {' '.join(sentences)}", tuple(_panels(frame)))
     methods = ("mean over all random collections (hypergeometric); interval: over images",)
@@ -90,7 +87,7 @@ def _panels(frame: pl.DataFrame) -> Iterator[Panel]:
     apart, series = "queries", "measure"
     if frame["queries"].n_unique() > 1:
         apart, series = series, apart
-    axes = "images in the collection", "recall, % (band: 95% interval)"
+    axes = "images in the collection", f"recall, %{BAND}"
     for (title,), own in rows.group_by(apart, maintain_order=True):
         points = tuple(
             {"x": r["images"], "y": 100 * r["recall"], "low": 100 * r["low"],
@@ -109,6 +106,19 @@ def found_among(ranks: Ints, images: int, size: int, k: int) -> Floats:
     from scipy.stats import hypergeom
 
     return np.asarray(hypergeom(images - 1, ranks - 1, size - 1).cdf(k - 1), float)
+
+
+def _sentence(name: str, first: dict[str, Any], last: dict[str, Any]) -> str:
+    """Recall in the smallest and the largest collection."""
+    queries = f"{last['n']:,} queries"
+    if first["images"] == last["images"]:
+        return f"{name} is {_recall(last)} among {last['images']:,} images, {queries}."
+    way = "falls from" if last["recall"] < first["recall"] else "is"
+    then = "to" if way != "is" else "and"
+    return (
+        f"{name} {way} {_recall(first)} among {first['images']:,} images {then} {_recall(last)} "
+        f"among {last['images']:,}, {queries}."
+    )
 
 
 def _recall(row: dict[str, Any]) -> str:

@@ -136,11 +136,12 @@ def analyse_dropped(
     every = benchmarks_of(benchmarks)
     if len(every) != 2:
         raise BadInput(f"{len(every)} benchmarks were given", allowed="two: before and after")
+    first_name, last_name = _names(every)
     before, after = (_by_value(one, options.by) for one in every)
     more = [name for name in after if after[name] > before.get(name, 0)]
     if more:
         raise BadInput(
-            f"{every[1].name} has more items of {more[0]} than {every[0].name}",
+            f"{last_name} has more items of {more[0]} than {first_name}",
             allowed="the benchmark before, then what is left of it",
         )
     names = ["all", *sorted(before)]
@@ -156,7 +157,7 @@ def analyse_dropped(
     p = _chi_square(np.array(counts[1:], float))
     whole = frame.row(0, named=True)
     sentence = (
-        f"Of {whole['before']:,} items, {100 * whole['dropped']:.1f}% "
+        f"Of {whole['before']:,} items of {first_name}, {100 * whole['dropped']:.1f}% "
         f"({100 * whole['low']:.1f} to {100 * whole['high']:.1f}) were dropped"
     )
     if parts.height > 1:
@@ -166,7 +167,7 @@ def analyse_dropped(
             f"; the most of {worst[options.by]} ({100 * worst['dropped']:.1f}%), the fewest of "
             f"{best[options.by]} ({100 * best['dropped']:.1f}%); groups {told} ({told_p(p)})"
         )
-    title = f"Dropped between {every[0].name} and {every[1].name}, by {options.by}"
+    title = f"Dropped between {first_name} and {last_name}, by {options.by}"
     value, low_, high_ = ((100 * frame[c]).to_list() for c in ("dropped", "low", "high"))
     panel = Panel("dots", tuple(dot_rows(names, value, low_, high_)),
                   "% dropped (bar: 95% interval)", domain=(0, 100))  # fmt: skip

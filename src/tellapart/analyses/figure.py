@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+import numpy as np
 
 from tellapart.reports.charts import short
 from tellapart.reports.drawing import SHAPES, WIDTH, Colours, config
@@ -20,6 +22,13 @@ Numbers = Sequence[float] | Floats
 Form = Literal["dots", "lines", "bars", "points"]
 ROW_HEIGHT = 26
 HEIGHT = 220
+BAND = " (band: 95% interval)"
+MOST_BANDS = 4
+"""The bands of more series than this would hide each other; their intervals are in the tables."""
+TICKS = 6
+"""About this many ticks on an axis of numbers, so that labels stand apart."""
+ABOVE, BELOW, RIGHT, LEFT = (0, -11), (0, 13), (9, 4), (-9, 4)
+"""Where a point's label stands, as an offset in pixels, in the order of preference."""
 APART = ("color", "shape", "xOffset", "yOffset")
 """Channels with a separate scale in each panel; without this, grouped bars would share offsets."""
 
@@ -142,7 +151,8 @@ def _dots(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
         y_offset = {}
     x = {
         "field": "x", "type": "quantitative", "scale": _scale(panel),
-        "axis": {"title": panel.x, "grid": False, "tickSize": 4},
+        "axis": {"title": panel.x, "grid": False, "tickSize": 4,
+                 **({} if panel.log or panel.domain else {"tickCount": TICKS})},
     }  # fmt: skip
     colour, shape = (_colour(panel, colours, what) for what in ("color", "shape"))
     return [
@@ -159,16 +169,19 @@ def _dots(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _axes(panel: Panel, x_type: str = "quantitative") -> tuple[dict[str, Any], dict[str, Any]]:
-    x_scale: dict[str, Any] = {"zero": False, "nice": False, "padding": 8}
+def _axes(panel: Panel, padding: int = 8) -> tuple[dict[str, Any], dict[str, Any]]:
+    x_scale: dict[str, Any] = {"zero": False, "nice": False, "padding": padding}
     if panel.log:
         x_scale["type"] = "log"
     axis: dict[str, Any] = {"title": panel.x, "grid": False}
+    if panel.log:
+        axis["values"] = _round_numbers([float(row["x"]) for row in panel.rows])
+    else:
+        axis["tickCount"] = TICKS
     if all(float(row["x"]).is_integer() for row in panel.rows):
         axis["tickMinStep"] = 1
-    x = {"field": "x", "type": x_type, "axis": axis,
-         "scale": x_scale}  # fmt: skip
-    y_scale: dict[str, Any] = {"zero": False, "nice": True}
+    x = {"field": "x", "type": "quantitative", "axis": axis, "scale": x_scale}
+    y_scale: dict[str, Any] = {"zero": False, "nice": True, "padding": padding - 8}
     if panel.domain is not None:
         y_scale |= {"domain": list(panel.domain), "nice": False}
     y = {"field": "y", "type": "quantitative", "axis": {"title": panel.y, "grid": False},
@@ -176,16 +189,32 @@ def _axes(panel: Panel, x_type: str = "quantitative") -> tuple[dict[str, Any], d
     return x, y
 
 
+def _round_numbers(values: Sequence[float]) -> list[float]:
+    """1, 2, 5, 10, 20, ... within the values, for the ticks of a logarithmic axis.
+
+    >>> _round_numbers([10, 150])
+    [10.0, 20.0, 50.0, 100.0]
+    """
+    low, high = min(values), max(values)
+    powers = range(int(np.floor(np.log10(low))), int(np.floor(np.log10(high))) + 1)
+    numbers = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
+    return [one for one in numbers if low <= one <= high]
+
+
 def _lines(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
+    banded = len(panel.series) <= MOST_BANDS
+    if not banded:
+        panel = replace(panel, y=panel.y.replace(BAND, ""))
     x, y = _axes(panel)
     colour, shape = (_colour(panel, colours, what) for what in ("color", "shape"))
+    band = {
+        "mark": {"type": "area", "opacity": 0.2},
+        "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"},
+                     "color": colour},
+    }  # fmt: skip
     return [
         *_across(panel, colours, "y"),
-        {
-            "mark": {"type": "area", "opacity": 0.2},
-            "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"},
-                         "color": colour},
-        },
+        *([band] if banded else []),
         {"mark": {"type": "line", "strokeWidth": 2}, "encoding": {"x": x, "y": y, "color": colour}},
         {
             "mark": {"type": "point", "size": 50, "filled": True, "opacity": 1},
@@ -223,7 +252,8 @@ def _label_style(labels: Sequence[str]) -> dict[str, Any]:
 
 
 def _points(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
-    x, y = _axes(panel)
+    named = any(row.get("label") for row in panel.rows)
+    x, y = _axes(panel, 24 if named else 8)
     colour, shape = (_colour(panel, colours, what) for what in ("color", "shape"))
     layers: list[dict[str, Any]] = [
         *_across(panel, colours, "y"),
@@ -232,12 +262,48 @@ def _points(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
             "encoding": {"x": x, "y": y, "color": colour, "shape": shape},
         },
     ]
-    if any(row.get("label") for row in panel.rows):
+    for place, rows in _label_places(panel.rows).items() if named else ():
+        right, down = place
+        align = "left" if right > 0 else "right" if right < 0 else "center"
         layers.append({
-            "mark": {"type": "text", "dy": -11, "fontSize": 11, "color": colours.ink},
+            "data": {"values": rows},
+            "mark": {"type": "text", "dx": right, "dy": down, "align": align, "fontSize": 11,
+                     "baseline": "alphabetic", "color": colours.ink},
             "encoding": {"x": x, "y": y, "text": {"field": "label"}},
         })  # fmt: skip
     return layers
+
+
+def _label_places(
+    rows: Sequence[Mapping[str, Any]],
+) -> dict[tuple[int, int], list[Mapping[str, Any]]]:
+    """Points by where their labels stand: where a label covers the fewest others and points."""
+    spots = np.array([[row["x"], row["y"]] for row in rows], float)
+    span = np.ptp(spots, axis=0)
+    size = np.array([WIDTH - 48.0, HEIGHT - 32.0])
+    spots = (spots - spots.min(axis=0)) / np.where(span > 0, span, 1.0) * size * [1, -1]
+    boxes = [np.array([x - 5, y - 5, x + 5, y + 5]) for x, y in spots]
+    placed: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
+    for (x, y), row in zip(spots, rows, strict=True):
+        wide = 6.0 * len(str(row.get("label", "")))
+        best = None
+        for right, down in (ABOVE, BELOW, RIGHT, LEFT):
+            start = x + right - (wide / 2 if right == 0 else wide if right < 0 else 0.0)
+            box = np.array([start, y + down - 9, start + wide, y + down + 2])
+            covered = sum(_overlap(box, other) for other in boxes)
+            outside = max(0.0, -24 - start) + max(0.0, start + wide - size[0] - 24)
+            if best is None or covered + 10 * outside < best[0]:
+                best = (covered + 10 * outside, (right, down), box)
+        assert best is not None
+        boxes.append(best[2])
+        placed.setdefault(best[1], []).append(row)
+    return placed
+
+
+def _overlap(one: Floats, other: Floats) -> float:
+    """The area that two boxes (left, top, right, bottom) share."""
+    wide, high = np.minimum(one[2:], other[2:]) - np.maximum(one[:2], other[:2])
+    return float(max(0.0, wide) * max(0.0, high))
 
 
 def short_names(models: Sequence[str]) -> dict[str, str]:

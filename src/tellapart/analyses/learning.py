@@ -13,11 +13,12 @@ import polars as pl
 
 from tellapart import seeds
 from tellapart.analyses.analysis import Analysis, AnalysisKind, ResultTable
-from tellapart.analyses.figure import Figure, Panel
+from tellapart.analyses.figure import BAND, Figure, Panel
 from tellapart.analyses.rankings import tau_b
 from tellapart.analyses.units import Sources, UnitOptions, UnitTable, unit_table
 from tellapart.errors import BadInput
 from tellapart.files import read_table, require_columns
+from tellapart.measures.contestants import labels
 from tellapart.measures.scores import read_runs
 from tellapart.options import Help
 from tellapart.score.run import Run
@@ -59,7 +60,7 @@ def analyse_learning(
     """
     if not options.setting:
         raise BadInput("no setting was named", todo="name one, such as --setting images")
-    read = read_runs(runs, options.on)
+    read, left = _with_setting(read_runs(runs, options.on), options)
     units = unit_table(read, options)
     settings, further = _settings(read, units, options)
     curves = dict.fromkeys(one["series"] for one in settings)
@@ -79,8 +80,41 @@ def analyse_learning(
     title = f"{units.benchmark.name}: {units.measure.name} by {options.setting}"
     table = ResultTable("learning", title, frame, FORMS)
     figure = _figure(title, frame, units.measure.name, options, sorted(further[0]))
-    methods = ("interval: over groups of items; for tau: bootstrap over groups",)
-    return Analysis("learning", title, tuple(sentences), (table,), figure, methods)
+    methods = ["interval: over groups of items; for tau: bootstrap over groups"]
+    if left:
+        methods.append(f"left out, as they have no {options.setting}: {', '.join(left)}")
+    return Analysis("learning", title, tuple(sentences), (table,), figure, tuple(methods))
+
+
+def _with_setting(
+    runs: Sequence[Run], options: LearningOptions
+) -> tuple[Sequence[Run], dict[str, None]]:
+    """The runs that have the setting, and the names of the others; if none has it, all runs."""
+    table = _table(options)
+    names = labels(runs)
+    has = [
+        _row(name, run, table).get(options.setting) is not None
+        for name, run in zip(names, runs, strict=True)
+    ]
+    if not any(has):
+        return runs, {}
+    pairs = list(zip(runs, names, has, strict=True))
+    return [run for run, _, own in pairs if own], {name: None for _, name, own in pairs if not own}
+
+
+def _table(options: LearningOptions) -> pl.DataFrame | None:
+    if options.settings is None:
+        return None
+    given = read_table(options.settings)
+    require_columns(given, [MODEL], options.settings)
+    return given
+
+
+def _row(label: str, run: Run | None, table: pl.DataFrame | None) -> dict[str, Any]:
+    """All settings of a run; those of the table count most."""
+    rows = table.filter(pl.col(MODEL).cast(pl.String) == label) if table is not None else None
+    own = rows.row(-1, named=True) if rows is not None and rows.height else {}
+    return {**_of_name(label), **_of_card(run), **own}
 
 
 def _settings(
@@ -88,25 +122,24 @@ def _settings(
 ) -> tuple[list[dict[str, Any]], list[dict[str, float | None]]]:
     """Each run's setting and curve, and its further scores from the table."""
     cards = {run.model: run for run in runs}
-    table: dict[str, dict[str, Any]] = {}
+    given = _table(options)
     scores: list[str] = []
-    if options.settings is not None:
-        given = read_table(options.settings)
-        require_columns(given, [MODEL], options.settings)
-        table = {str(row[MODEL]): row for row in given.iter_rows(named=True)}
+    if given is not None:
         used = {MODEL, options.setting, options.series}
         scores = [name for name in given.columns if name not in used and _is_number(given[name])]
     made, further = [], []
     for label in units.models:
-        row = {**_of_name(label), **_of_card(cards.get(label)), **table.get(label, {})}
+        row = _row(label, cards.get(label), given)
         x = _number(row.get(options.setting))
         if x is None:
+            value = row.get(options.setting)
             raise BadInput(
-                f"{label}: {options.setting} is not a number: {row.get(options.setting)!r}",
+                f"{label} has no {options.setting}" if value is None
+                else f"{label}: {options.setting} is not a number: {value!r}",
                 allowed=f"a number in the model string, such as {label}?{options.setting}=1000, "
                 "or in a row of the table --settings",
-                where=f"it has {', '.join(sorted(map(str, row))) or 'no settings'}",
-            )
+                where=f"its settings: {', '.join(sorted(map(str, row))) or 'none'}",
+            )  # fmt: skip
         series = row.get(options.series) if options.series else None
         made.append({"x": x, "series": f"{options.series} {series}" if options.series else ""})
         further.append({name: _number(row.get(name)) for name in scores})
@@ -175,7 +208,7 @@ def _sentence(
         f"{x[top]:g}: "
         f"{100 * gap:+.1f} points ({100 * ends[0]:+.1f} to {100 * ends[1]:+.1f}); tau with "
         f"{options.setting} {tau:.2f} ({low:.2f} to {high:.2f}) over {len(own)} runs; highest at "
-        f"{x[best]:g} ({100 * values.mean(axis=0)[best]:.1f}%)."
+        f"{x[best]:g} ({100 * values.mean(axis=0)[best]:.1f}%), n = {len(values):,}."
     )
 
 
@@ -195,7 +228,7 @@ def _figure(
             if row[column] is not None
         )  # fmt: skip
 
-    axis = f"{measure}, % (band: 95% interval)"
+    axis = f"{measure}, %{BAND}"
     panels = [Panel("lines", points("value", 100.0, "low", "high"), options.setting, axis, log=log)]
     panels += [
         Panel("lines", points(name, 1.0, name, name), options.setting, name, log=log)

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from tellapart import seeds
-from tellapart.analyses.analysis import Analysis, AnalysisKind, ResultTable
-from tellapart.analyses.figure import Figure, Panel
+from tellapart.analyses.analysis import Analysis, AnalysisKind, ResultTable, plain
+from tellapart.analyses.figure import BAND, Figure, Panel
 from tellapart.analyses.units import Sources, UnitOptions, unit_table
 from tellapart.errors import BadInput
 from tellapart.options import Help
@@ -70,20 +70,22 @@ def analyse_position(
             tau = rho = Correlation(0.0, None, None)
             sentences.append(
                 f"{model}: {units.measure.name} is the same for every answer "
-                f"({percent(y[0])}%), so no correlation with {options.fact} can be tested."
+                f"({percent(y[0])}%, n = {len(x):,}), so no correlation with "
+                f"{plain(options.fact)} can be tested."
             )
         else:
             found = rank_correlations(y, x, own, seeds.rng(options.seed, "position", model))
             tau, rho = found.tau_b, found.spearman
-            sentences.append(_sentence(model, units.measure.name, options.fact, tau))
+            sentences.append(_sentence(model, units.measure.name, options.fact, tau, len(x)))
         rows.append(_row(model, len(x), tau, rho))
         places.append(_by_place(model, x, y, own, options))
     table = ResultTable(
-        "correlations", f"Rank correlations of right answers with {options.fact}",
+        "correlations", f"Rank correlations of right answers with {plain(options.fact)}",
         pl.DataFrame(rows), FORMS,
     )  # fmt: skip
-    by_place = ResultTable("places", f"By {options.fact}", pl.concat(places), FORMS)
-    title = f"{units.benchmark.name}: {units.measure.name} by {options.fact}"
+    title = f"{units.benchmark.name}: {units.measure.name} by {plain(options.fact)}"
+    by_place = ResultTable("places", f"{units.measure.name} by {plain(options.fact)}",
+                           _without_single(pl.concat(places)), FORMS)  # fmt: skip
     methods = ("interval of a correlation: jackknife over groups of items that share images",)
     return Analysis(
         "position", title, tuple(sentences), (table, by_place),
@@ -98,14 +100,22 @@ def _row(model: str, n: int, tau: Correlation, rho: Correlation) -> dict[str, An
     }  # fmt: skip
 
 
-def _sentence(model: str, measure: str, fact: str, tau: Correlation) -> str:
+def _sentence(model: str, measure: str, fact: str, tau: Correlation, n: int) -> str:
+    name = plain(fact)
     if tau.low is None or tau.high is None:
-        return f"{model}: all answers share images, so no correlation with {fact} can be tested."
-    ends = f"tau-b {tau.value:+.3f} ({tau.low:+.3f} to {tau.high:+.3f})"
+        return f"{model}: all answers share images, so no correlation with {name} can be tested."
+    ends = f"tau-b {tau.value:+.3f} ({tau.low:+.3f} to {tau.high:+.3f}, n = {n:,})"
     if tau.low <= 0 <= tau.high:
-        return f"{model}: no correlation between {measure} and {fact} is shown, {ends}."
+        return f"{model}: no correlation between {measure} and {name} is shown, {ends}."
     way = "rises" if tau.value > 0 else "falls"
-    return f"{model}: {measure} {way} with {fact}, {ends}."
+    return f"{model}: {measure} {way} with {name}, {ends}."
+
+
+def _without_single(places: pl.DataFrame) -> pl.DataFrame:
+    """Without the ends of the ranges, if each is a single value."""
+    if (places["from"] == places["to"]).all():
+        return places.drop("from", "to")
+    return places
 
 
 def _by_place(
@@ -123,7 +133,8 @@ def _by_place(
         rng = seeds.rng(options.seed, "position", model, int(k))
         interval = mean_interval(y[here], clusters[here], rng, options.resamples)
         rows.append({
-            "model": model, options.fact: float(x[here].mean()), "n": int(here.sum()),
+            "model": model, options.fact: float(x[here].mean()),
+            "from": float(x[here].min()), "to": float(x[here].max()), "n": int(here.sum()),
             "value": float(y[here].mean()), "low": interval.low, "high": interval.high,
         })  # fmt: skip
     return pl.DataFrame(rows)
@@ -138,10 +149,8 @@ def _figure(title: str, fact: str, places: pl.DataFrame, measure: str) -> Figure
         }
         for row in places.iter_rows(named=True)
     )  # fmt: skip
-    told = ", ".join(f"{r['x']:g}: {r['y']:.1f}" for r in rows)
-    panel = Panel(
-        "lines", rows, fact.replace("_", " "), f"{measure}, % (band: 95% interval)", domain=(0, 100)
-    )
+    told = ", ".join(f"{r['series']} {r['x']:.3g}: {r['y']:.1f}%".strip() for r in rows)
+    panel = Panel("lines", rows, fact.replace("_", " "), f"{measure}, %{BAND}", domain=(0, 100))
     return Figure(title, f"{title}. {told}.", (panel,))
 
 

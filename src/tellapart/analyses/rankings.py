@@ -126,16 +126,20 @@ def analyse_rankings(
     sentences = tuple(map(_sentence, rows))
     title = "Agreement between rankings of systems"
     figure = Figure(title, f"{title}. {' '.join(sentences)}", tuple(panels[:6]))
-    methods = (
-        f"tau-b (Kendall 1945); interval: bootstrap over items, {options.resamples:,} resamples, "
-        "shifted to correct for the noise that resampling adds; p: permutation of the systems",
-    )
-    shares = {one.name: "percent" for one in rankings if one.sums is not None}
+    methods = ["tau-b (Kendall 1945); p: permutation of the systems"]
+    if frame["low"].drop_nulls().len():
+        methods.append(
+            f"interval: bootstrap over items, {options.resamples:,} resamples, shifted to correct "
+            "for the noise that resampling adds"
+        )
+    if any(one.sums is None for one in rankings):
+        methods.append("scores from a table have no items to resample, so they count as exact")
+    shares = {one.name: ".6g" if one.sums is None else "percent" for one in rankings}
     tables = (
         ResultTable("rankings", title, frame, FORMS),
         ResultTable("scores", "Scores", _score_table(rankings), shares),
     )
-    return Analysis("rankings", title, sentences, tables, figure, methods)
+    return Analysis("rankings", title, sentences, tables, figure, tuple(methods))
 
 
 def _of_runs(runs: Any, options: RankingOptions) -> list[_Ranking]:
@@ -178,10 +182,24 @@ def _of_table(options: RankingOptions) -> list[_Ranking]:
         column = table[name].cast(pl.Float64, strict=False)
         known = column.is_not_null()
         if known.sum():
+            _check_numbers(table, name, column, options.scores)
             systems = table[SYSTEM].cast(pl.String).filter(known).to_list()
             values = column.filter(known).to_numpy()
             made.append(_Ranking(name, str(options.scores), tuple(systems), values))
     return made
+
+
+def _check_numbers(table: pl.DataFrame, name: str, column: pl.Series, path: Path) -> None:
+    """A column of scores may have empty cells, but nothing else that is not a number."""
+    empty = table[name].is_null()
+    if table[name].dtype == pl.String:
+        empty |= table[name].str.strip_chars() == ""
+    for row in np.flatnonzero((~(column.is_finite().fill_null(False) | empty)).to_numpy()):
+        raise BadInput(
+            f"{name} of {table[SYSTEM][int(row)]} is not a number: {table[name][int(row)]}",
+            where=f"{path}, row {row + 1}",
+            allowed="numbers, and empty cells where a system has no such score",
+        )
 
 
 def tau_b(x: Floats, y: Floats) -> Floats:

@@ -60,6 +60,13 @@ def analyse_raters(
     sentences = []
     for (study, same), own in pairs.group_by("study", "the same", maintain_order=True):
         kappas = own["value"].to_list()
+        if len(kappas) == 1:
+            (pair,) = own.iter_rows(named=True)
+            sentences.append(
+                f"{study}: Cohen's kappa ({same}) of the one pair of people is {pair['value']:.2f} "
+                f"({pair['low']:.2f} to {pair['high']:.2f}) over {pair['items']:,} items."
+            )
+            continue
         sentences.append(
             f"{study}: Cohen's kappa ({same}) averages {sum(kappas) / len(kappas):.2f} over "
             f"{own.height:,} pairs of people, from {min(kappas):.2f} to {max(kappas):.2f}."
@@ -78,7 +85,11 @@ def analyse_raters(
                   domain=(min(0.0, *low), 1.0))  # fmt: skip
     figure = Figure(title, f"{title}. {' '.join(sentences)}", (panel,))
     table = ResultTable("raters", title, frame, FORMS)
-    return Analysis("raters", title, tuple(sentences), (table,), figure)
+    methods = (
+        "interval: bootstrap over groups of items; where two people always agree it has no width "
+        "and says nothing about other items",
+    )
+    return Analysis("raters", title, tuple(sentences), (table,), figure, methods)
 
 
 def _labels(frame: pl.DataFrame) -> list[str]:

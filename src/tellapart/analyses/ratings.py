@@ -12,7 +12,7 @@ import polars as pl
 
 from tellapart import seeds
 from tellapart.analyses.analysis import Analysis, AnalysisKind, AnalysisOptions, ResultTable
-from tellapart.analyses.figure import Figure, Panel
+from tellapart.analyses.figure import BAND, Figure, Panel
 from tellapart.analyses.sources import RatingFiles, cluster_error, paths_of
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import name_of, read_corpus
@@ -191,8 +191,8 @@ def _scores(
 
 def _mean_sentence(row: dict[str, Any]) -> str:
     return (
-        f"{row['ratings of']}: {row['captions']:,} captions have a mean rating of "
-        f"{row['mean']:.3f} ({row['low']:.3f} to {row['high']:.3f})."
+        f"{row['ratings of']}: {row['captions']:,} captions with {row['ratings']:,} ratings have "
+        f"a mean of {row['mean']:.3f} ({row['low']:.3f} to {row['high']:.3f})."
     )
 
 
@@ -210,7 +210,7 @@ def _sentence(row: dict[str, Any]) -> str:
 
 def _panel(name: str, points: list[dict[str, Any]]) -> Panel:
     return Panel("lines", tuple(points), "score, scaled from 0 to 1 (its 99th percentile)",
-                 "mean rating (band: 95% interval)", name)  # fmt: skip
+                 f"mean rating{BAND}", name)  # fmt: skip
 
 
 ANALYSIS = AnalysisKind(

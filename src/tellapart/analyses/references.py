@@ -71,12 +71,13 @@ def analyse_references(
         for row in found.scores
         if (row.system, row.metric) not in shown
     ]
+    draws = "± {:.2f} over draws" if options.repeats > 1 else "a single draw"
     for (system, metric), rows in frame.group_by("system", "metric", maintain_order=True):
         first, last = rows.row(0, named=True), rows.row(-1, named=True)
         sentences.append(
             f"{system}: {metric} with {first['references']} reference"
             f"{'' if first['references'] == 1 else 's'} is {first['score']:.2f} "
-            f"(± {first['spread']:.2f} over draws), {100 * first['relative']:.0f}% of its "
+            f"({draws.format(first['spread'])}), {100 * first['relative']:.0f}% of its "
             f"{last['score']:.2f} with {last['references']}."
         )
     panels = []

@@ -10,12 +10,13 @@ from typing import Annotated, Any
 import numpy as np
 import polars as pl
 
-from tellapart.analyses.analysis import Analysis, AnalysisKind, ResultTable
+from tellapart.analyses.analysis import Analysis, AnalysisKind, ResultTable, plain
 from tellapart.analyses.figure import Figure, Panel, dot_rows
 from tellapart.analyses.units import Sources, UnitOptions, UnitTable, unit_table
 from tellapart.analyses.word_facts import SIMILARITY, WORD_FACTS, with_word_facts
 from tellapart.errors import BadInput, UnknownName
 from tellapart.options import Help
+from tellapart.reports.summary import listed
 from tellapart.stats.differences import holm
 from tellapart.stats.mixed_logit import MixedLogit, fit_mixed_logit
 from tellapart.types import Floats, Ints, Progress, silent
@@ -188,23 +189,39 @@ class _Fitted:
 
     def sentences(self) -> Iterator[str]:
         """The facts with an effect, the others, and how much levels differ."""
+        name = f"{self.model} (n = {self.fit.rows:,})"
+        lacking = []
         for row in self.effects().iter_rows(named=True):
-            ends = f"{row['odds_ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
+            within = f"{row['low']:.2f} to {row['high']:.2f}"
             if row["p_holm"] >= 0.05:
-                yield f"{self.model}: no effect of {row['fact']} is shown, odds ratio {ends}."
+                lacking.append(
+                    f"{plain(row['fact'])} (odds ratio {row['odds_ratio']:.2f}, {within})"
+                )
                 continue
+            ends = f"{row['odds_ratio']:.2f} ({within})"
             way = "harder" if row["odds_ratio"] < 1 else "easier"
+            if ": " in row["fact"]:
+                value, _, base = row["fact"].partition(" (against ")
+                yield (
+                    f"{name}: {plain(value)} is {way} than {base.removesuffix(')')}; the odds of "
+                    f"a right answer are multiplied by {ends}."
+                )
+                continue
             yield (
-                f"{self.model}: the higher {row['fact']}, the {way}; one standard deviation "
+                f"{name}: the higher the {plain(row['fact'])}, the {way}; one standard deviation "
                 f"({row['per']:.3g}) multiplies the odds of a right answer by {ends}."
             )
-        for name, one in zip(self.factors, self.fit.spreads, strict=True):
-            ends = f"{one.value:.2f} ({one.low:.2f} to {one.high:.2f})"
+        if lacking:
+            yield f"{name}: no effect is shown of {listed(lacking, 'or')}."
+        parts = []
+        for factor, one in zip(self.factors, self.fit.spreads, strict=True):
+            ends = f"{one.value:.2f}, {one.low:.2f} to {one.high:.2f}"
             what = "differ" if one.low > 0 else "are not shown to differ"
-            yield (
-                f"{self.model}: levels of {name} {what} beyond these facts: standard deviation "
-                f"{ends} on the logit scale over {one.levels:,} levels."
+            parts.append(
+                f"the {one.levels:,} levels of {plain(factor)} {what} (standard deviation {ends})"
             )
+        if parts:
+            yield f"{name}: beyond these facts, {listed(parts)} on the logit scale."
 
 
 def _fitted(
@@ -220,7 +237,8 @@ def _fitted(
     columns, scales, matrix = _design(own, facts)
     if len(values) < max(FEWEST, 10 * (len(columns) + 1)):
         raise BadInput(
-            f"too few answers: {len(values):,} of {model} have all {len(columns)} facts",
+            f"too few answers: {len(values):,} of {model} have "
+            + (f"all {len(columns)} facts" if len(columns) > 1 else f"the fact {columns[0]}"),
             allowed=f"at least {max(FEWEST, 10 * (len(columns) + 1))}",
             todo="name fewer facts, or give more items",
         )

@@ -63,11 +63,15 @@ def analyse_scores(
     rows: list[dict[str, Any]] = []
     panels: list[Panel] = []
     sentences: list[str] = []
+    without: list[str] = []
     for run, model in enumerate(units.models):
         values, clusters, at = units.of(run)
         for metric in metrics:
             own = scores[metric][at]
             known = np.isfinite(own)
+            if not known.all():
+                left = f"{(~known).sum():,} of {len(known):,} answers have no {metric}"
+                without.append(f"{model}: {left} of their image and are left out")
             right = values[known] >= 0.5
             row = _separation(model, metric, own[known], right, clusters[known])
             rows.append(row)
@@ -80,7 +84,10 @@ def analyse_scores(
     )
     title = f"{units.benchmark.name}: captioning scores of right and wrong answers"
     words = f"{title}. {' '.join(sentences)}"
-    methods = ("interval: Obuchowski 1997, over groups of items that share images",)
+    methods = (
+        "interval: Obuchowski 1997, over groups of items that share images",
+        *dict.fromkeys(without),
+    )
     figure = Figure(title, words, tuple(panels), columns=2)
     return Analysis("scores", title, tuple(sentences), (table,), figure, methods)
 
@@ -148,7 +155,10 @@ def _separation(
 
 
 def _sentence(row: dict[str, Any]) -> str:
-    ends = f"AUC {row['AUC']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
+    ends = (
+        f"AUC {row['AUC']:.3f} ({row['low']:.3f} to {row['high']:.3f}; {row['right']:,} right, "
+        f"{row['wrong']:,} wrong)"
+    )
     if row["low"] <= 0.5 <= row["high"]:
         return (
             f"{row['model']}: {row['metric']} is not shown to differ between right and wrong "

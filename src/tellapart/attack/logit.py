@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.optimize import minimize
+import scipy  # its submodules load on first use, which takes longer than most commands
 from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_limits
 
@@ -139,7 +139,9 @@ def fit(design: Design, choices: Choices, use: Bools) -> Weights:
     # Matrices are small, so threads would wait for one another. BLAS may raise the flag of an
     # invalid operation for lanes of a vector that it does not use: what comes out is looked at.
     with threadpool_limits(limits=1), np.errstate(invalid="ignore"):
-        found = minimize(loss, np.zeros(len(ridge)), jac=True, method="L-BFGS-B", options=options)
+        found = scipy.optimize.minimize(
+            loss, np.zeros(len(ridge)), jac=True, method="L-BFGS-B", options=options
+        )
     if not (np.isfinite(found.fun) and np.isfinite(found.x).all()):
         raise FloatingPointError("features of options are not all numbers, so no weights fit them")
     best = found.x.astype(np.float32)

@@ -309,6 +309,9 @@ def _look(
     """Cues from pictures alone, for images and for whole grids, the attack, and the detectors."""
     benchmark, options = collected.benchmark, collected.options
     if bool((benchmark.items.shape[0] == 1).all()):
+        if options.encoder:
+            unused = f"{options.encoder} was not used"
+            collected.remarks.append(f"cues from pictures: no item has two of them, so {unused}")
         return None, None
     if not options.look:
         collected.remarks.append("cues from pictures: left out on request")

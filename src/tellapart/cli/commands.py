@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from itertools import pairwise
 from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, ForwardRef, Union, get_args, get_origin, get_type_hints
@@ -111,6 +112,14 @@ class Parameter:
         if self.type is bool and self.default is True and not self.turns_off and "/" not in flag:
             return f"{flag}/--no-{flag[2:]}"
         return flag
+
+    @property
+    def about(self) -> str:
+        """Its help; the values it may have are added where the text does not name them all."""
+        allowed = [choice for choice in self.help.choices if choice]
+        words = set(re.findall(r"[\w-]+", self.help.text))
+        missing = not words.issuperset(allowed)
+        return f"{self.help.text} One of: {', '.join(allowed)}." if missing else self.help.text
 
     @property
     def turns_off(self) -> bool:
@@ -342,9 +351,9 @@ def _typer_parameters(one: Parameter) -> list[inspect.Parameter]:
     )
     if one.argument:
         name = one.help.metavar or one.name.upper()
-        info: Any = typer.Argument(help=one.help.text, metavar=name)
+        info: Any = typer.Argument(help=one.about, metavar=name)
         return [_parameter(one.key, Annotated[kind, info], default)]
-    info = typer.Option(one.flag, help=one.help.text, metavar=metavar)
+    info = typer.Option(one.flag, help=one.about, metavar=metavar)
     options = [_parameter(one.key, Annotated[kind, info], default)]
     if one.help.alias:
         older = typer.Option(one.help.alias, hidden=True)
@@ -380,7 +389,35 @@ class PlainCommand(TyperCommand):
                         f"{option.opts[0]} is given {times} times",
                         todo="give it once; several names are separated by commas",
                     )
-        return super().parse_args(ctx, args)
+        words = list(args)  # parsing takes them away
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            # Typer says what its library says of a type: "unable to parse string as an integer".
+            wanted = next((NUMBERS[sort] for sort in NUMBERS if sort in error.message), None)
+            if wanted is None:
+                raise
+            flags = error.param.opts if error.param is not None else []
+            value = next((value for flag in flags if (value := given(words, flag))), "this")
+            raise BadInput(f"{' '.join(flags[:1])} {value} is not {wanted}") from None
+
+
+NUMBERS = {"integer": "a whole number", "number": "a number", "float": "a number"}
+"""What an option wants, by a word in what Typer says of another value."""
+
+
+def given(args: Sequence[str], flag: str) -> str:
+    """The value of a flag among the words of a command.
+
+    >>> given(["w", "--scenes", "many"], "--scenes"), given(["w", "--seed=x"], "--seed")
+    ('many', 'x')
+    """
+    for word, after in pairwise([*args, ""]):
+        if word == flag:
+            return after
+        if word.startswith(f"{flag}="):
+            return word.partition("=")[2]
+    return ""
 
 
 def unbroken(formatter: Any) -> Any:

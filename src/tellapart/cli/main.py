@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import traceback
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -181,9 +183,35 @@ def user_error(error: Exception) -> TellapartError | None:
     where = str(getattr(error, "filename", None) or "")
     if disk_is_full(error):
         return DiskFull(where or "standard output, or the temporary folder")
-    if isinstance(error, OSError):
-        return TellapartError(error.strerror or str(error), where=where)
-    return None
+    return path_error(error) if isinstance(error, OSError) else None
+
+
+UNFINISHED_NAME = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}\.tellapart")
+"""What a file or folder is called until it is whole."""
+
+
+def path_error(error: OSError) -> TellapartError:
+    """What the system says about a path, in words; the path is the one that the user gave."""
+    given = error.filename2 or error.filename
+    if not isinstance(given, str | Path):
+        return TellapartError(error.strerror or str(error))
+    path = Path(given)
+    if unfinished := UNFINISHED_NAME.fullmatch(path.name):
+        path = path.with_name(unfinished["name"])
+    if isinstance(error, NotADirectoryError | FileExistsError):
+        file = next((one for one in (path, *path.parents) if one.is_file()), None)
+        if file is not None:
+            problem = f"{file} is a file, but a folder is needed here"
+            return TellapartError(problem, where=str(path), todo="choose another path")
+    if isinstance(error, IsADirectoryError) and path.is_dir():
+        problem = f"{path} is a folder, but a file is needed here"
+        return TellapartError(problem, todo="name a file in it, or choose another path")
+    if isinstance(error, PermissionError):
+        problem, todo = "no permission to read or write here", "choose another path, or allow it"
+        return TellapartError(problem, where=str(path), todo=todo)
+    if isinstance(error, FileNotFoundError):
+        return TellapartError("this path cannot be found or created", where=str(path))
+    return TellapartError(error.strerror or str(error), where=str(path))
 
 
 if __name__ == "__main__":

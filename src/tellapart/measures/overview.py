@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 TEXT_ALONE = "text alone"
 BEST_CUE = "best cue"
+ONE_BY_ONE = "chance, answers one by one"
+"""The lower level of choosers, beside that of scorers."""
 PUBLISHED = "*"
 """Marks a score printed in a paper."""
 WIDEST = 4
@@ -212,7 +214,9 @@ def chance_lines(rows: Iterable[Estimate]) -> list[ReferenceLine]:
     made = []
     for (benchmark, measure), found in levels.items():
         for level in found:
-            label = "chance" if level == next(iter(found)) else f"chance ({100 * level:.1f})"
+            # A scorer's answers follow from one order of its cells, so they are right together
+            # more often than answers given one by one.
+            label = "chance" if level == max(found) else ONE_BY_ONE
             made.append(ReferenceLine(label, benchmark, measure, level))
     return made
 

@@ -333,9 +333,22 @@ def measure_runs(
             lines += (reference_line(row, label, place) for row in halved)
     if known and not any(one.has_values for one in known.values()):
         raise BadInput(f"no item of these runs has a value in column {by}")
+    _all_apply(measures or (), found, every)
     ordered = _ordered(found)
     main = [row for row in ordered if mains[row.benchmark] == row.measure and row.kind == "micro"]
     return Scores(tuple(ordered), overview_of(main, [*chance_lines(main), *lines]))
+
+
+def _all_apply(asked: Sequence[str], found: Sequence[Estimate], runs: Sequence[Run]) -> None:
+    """A measure that was asked for by name, and of which no run has a question, is an error."""
+    measured = {row.measure for row in found}
+    if runs and (idle := [name for name in asked if name not in measured]):
+        own = {one.name: None for run in runs for one in measures_of(run)}
+        raise BadInput(
+            f"{', '.join(idle)}: no question of these runs is read by this measure",
+            allowed=f"the benchmarks' own: {', '.join(own)}",
+            todo="see what each reads with: tellapart list measures",
+        )
 
 
 def read_runs(

@@ -20,7 +20,11 @@ class Decoding:
 
     method: Annotated[
         str,
-        Help("The likeliest caption, the likeliest word at each step, or random.", choices=METHODS),
+        Help(
+            "beam (the likeliest caption), greedy (the likeliest word at each step), or sample "
+            "(random words).",
+            choices=METHODS,
+        ),
     ] = "beam"
     beams: Annotated[int, Help("beam: how many captions are kept at each step.")] = 5
     temperature: Annotated[

@@ -280,6 +280,7 @@ class Onnx(NamedModel):
 def _session(onnxruntime: Any, path: Path) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 2
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.inter_op_num_threads = 1
     options.use_deterministic_compute = True
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

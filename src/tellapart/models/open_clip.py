@@ -127,7 +127,8 @@ def _load(open_clip: Any, source: ClipSource, dtype: str, device: str) -> tuple[
             f"open_clip cannot load {'/'.join(filter(None, (source.model, source.pretrained)))}",
             where=shorten(why.splitlines()[0], 300, placeholder=" ..."),
             allowed="weights of that architecture, in the cache (HF_HOME) or online",
-            todo="if HF_HUB_OFFLINE is set, download the weights first or name a checkpoint file",
+            todo="check the network; without one (or with HF_HUB_OFFLINE) download the weights "
+            "first, or name a checkpoint file",
         ) from error
     return model.eval(), transform, tokenizer
 

@@ -389,8 +389,8 @@ def _departures(
         lines.append(f"the error of one of our runs (95%) is up to ±{margin:.1f} points")
     for head, counts, told, noun in _sizes(table, figures):
         known = f"; published: {told:,}" if told else ""
-        listed = " or ".join(f"{count:,}" for count in counts)
-        lines.append(f"ours: {head} on {listed} {noun}{known}")
+        ends = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+        lines.append(f"ours: {head} on {ends} {noun}{known}")
     given = [figure.column for figure in figures]
     lacking = [column.head for column in table.columns if figures and column not in given]
     if lacking:

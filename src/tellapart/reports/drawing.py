@@ -85,16 +85,22 @@ def page_svg(drawing: Drawing) -> str:
 
 
 def write_drawing(drawing: Drawing, stem: Path, forms: Collection[str] = FORMS) -> list[Path]:
-    """Write a chart as files: PNG (white, at twice the size), SVG and PDF."""
-    plain = drawing(PRINT)
+    """Write a chart as files: PNG (at twice the size) and SVG on white, and PDF.
+
+    Their colours are for print; without the white they could not be read on a dark page.
+    """
+    white = drawing(replace(PRINT, background="white"))
     written = []
     for form in forms:
         path = stem.with_name(f"{stem.name}.{form}")
         if form == "svg":
-            write_text(path, _convert("svg", plain))
+            write_text(path, _convert("svg", white))
         else:
-            white = drawing(replace(PRINT, background="white"))
-            data = _convert("png", white, scale=2) if form == "png" else _convert("pdf", plain)
+            data = (
+                _convert("png", white, scale=2)
+                if form == "png"
+                else _convert("pdf", drawing(PRINT))
+            )
             with whole_file(path) as partial:
                 partial.write_bytes(data)
         written.append(path)

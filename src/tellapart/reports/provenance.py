@@ -35,7 +35,7 @@ class FactGroup:
 class Provenance:
     """All facts; `missing` has the first `LISTED` of `missing_count` entries, as (where, what).
 
-    Missing answers are either left out of the numbers or count as wrong.
+    Missing answers count as wrong; rows skipped when answers were imported are in no number.
     """
 
     general: FactGroup
@@ -54,6 +54,10 @@ def provenance(
     for results in benchmarks:
         missing += [(results.label, what) for what in results.benchmark.card.skipped]
         for entry in (*results.entries, results.text_only, *results.lines):
+            skipped = entry.run.card.notes.get("skipped", ())
+            missing += [
+                (f"{results.label}, {entry.label}", f"row skipped: {one}") for one in skipped
+            ]
             failures = _failures(entry)
             missing += [(f"{results.label}, {entry.label}", what) for what in failures]
             runs.append(_run(results, entry, len(failures)))

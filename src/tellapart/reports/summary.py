@@ -133,8 +133,12 @@ def standings(results: BenchmarkResults) -> list[Standing]:
 
 def _opening(benchmarks: Sequence[BenchmarkResults]) -> str:
     models = list(dict.fromkeys(entry.label for results in benchmarks for entry in results.entries))
-    items = sum(len(results.benchmark.items) for results in benchmarks)
-    what = f"on {plural(len(benchmarks), 'benchmark')} with {plural(items, 'item')} in total"
+    tested = [results for results in benchmarks if results.entries] or benchmarks
+    items = sum(len(results.benchmark.items) for results in tested)
+    what = f"on {plural(len(tested), 'benchmark')} with {plural(items, 'item')} in total"
+    if len(tested) < len(benchmarks):
+        rest = plural(len(benchmarks) - len(tested), "other")
+        what += f", and only models that never look on {rest}"
     if not models:
         return f"No model that looks was run {what}; this page shows what can be guessed."
     if len(models) == 1:
@@ -221,7 +225,8 @@ def against_lines(standing: Standing, lines: Sequence[ReferenceLine]) -> str:
     not_above = [line for line in lines if one.low <= (line.high or line.value)]
     start = f"{_levels(lines)}"
     if not not_above:
-        return f"{start}; the whole interval of {standing.name} is above these."
+        these = "it" if len(lines) == 1 else "these"
+        return f"{start}; the whole interval of {standing.name} is above {these}."
     below = [line for line in not_above if one.high < (line.low or line.value)]
     names = listed([line.label for line in below or not_above])
     if below:
@@ -292,10 +297,10 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], word: str = "and") -> str:
     """Names as a list in a sentence.
 
     >>> listed(["a"]), listed(["a", "b", "c"])
     ('a', 'a, b and c')
     """
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"

@@ -34,8 +34,9 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]] | None:
     """The arrays in a file; None where it is absent or damaged."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return {key: file[key] for key in file.files}
+        # Opened here, because NumPy leaves a file open that it finds damaged.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
+            return {key: data[key] for key in data.files}
     except DAMAGE:
         return None
 

@@ -51,6 +51,7 @@ class RecordWriter:
                     write_all(file, part)
             except OSError:
                 file.truncate(before)
+                file.seek(before)  # what comes next is appended there, and is told to be there
                 raise
         except OSError as error:
             if disk_is_full(error):

@@ -24,7 +24,6 @@ from tellapart.files import (
 )
 from tellapart.items import Item, Origin
 from tellapart.questions import Ask, questions
-from tellapart.reports.item_page import item_page
 from tellapart.score.engine import versions
 from tellapart.score.run import Run, RunCard, answers_frame, save_run, scores_frame
 from tellapart.study.judgements import measured_times
@@ -97,6 +96,8 @@ def _write_missed(record: StudyRecord, results: StudyResults, folder: Path) -> N
     names = dict.fromkeys(task.item for task in results.missed_by_all)
     if names:
         items = [record.benchmark.by_id[name] for name in names]
+        from tellapart.reports.item_page import item_page  # a server starts without reports
+
         write_text(folder / "missed-by-all.html", item_page(record.benchmark, items))
 
 
@@ -179,8 +180,9 @@ def human_run(record: StudyRecord, benchmark: Benchmark, *, majority: bool = Fal
             rows.append((question.item.id, question.id, trial, order, option, "answered", choice))
     if not rows:
         raise BadInput(
-            "people were asked nothing that models can be asked about these items",
-            allowed="choose-caption, choose-image, best-of-five, which-image or foil",
+            "no question that models can be asked was about the items given to the study",
+            allowed="choose-caption, choose-image, best-of-five, which-image or foil; items made "
+            "in the study do not count",
         )
     card = RunCard(
         model="people (majority)" if majority else "people",

@@ -237,7 +237,8 @@ def _missed_lines(missed: tuple[MissedTask, ...]) -> list[str]:
     """The tasks that everyone got wrong, the first few in full."""
     if not missed:
         return []
-    lines = [f"{len(missed):,} tasks that everyone got wrong:"]
+    tasks = "task" if len(missed) == 1 else "tasks"
+    lines = [f"{len(missed):,} {tasks} that everyone got wrong:"]
     for one in missed[:MOST_SHOWN]:
         said = ", ".join(dict.fromkeys(one.said))
         lines.append(f"  {one.item} ({one.question}): {one.captions[0]!r}; they said {said}")

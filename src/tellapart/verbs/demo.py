@@ -139,7 +139,7 @@ def demo(
         one.line(one.estimate.benchmark) for one in best if one.estimate.kind == "micro"
     )
     missing = ", ".join(name for name in NEEDED if find_spec(name) is None)
-    left_out = f"people: skipped, {missing} not installed (pip install tellapart[study])"
+    left_out = f"people: skipped, {missing} not installed (pip install 'tellapart[study]')"
     people = left_out if missing else people_part(corpus, out, seed, progress)
     return Demonstration(scores, halved, guesses, people, page)
 

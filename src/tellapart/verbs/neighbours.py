@@ -85,8 +85,8 @@ def neighbours(
 ) -> MinedNeighbours:
     """Find the nearest captions of every caption, in a corpus of any size.
 
-    Captions with the same text are one, which stands in the place of the first; captions of one
-    image are not neighbours. A command that was stopped goes on where it was.
+    Captions with the same text count as one, in the place of the first; captions of one image are
+    not neighbours. A command that was stopped resumes where it was.
 
     In Python: files `near-*.parquet` have the columns row, id, near (rows of the corpus, best
     first) and similarity (cosines).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from html import escape
 
@@ -19,16 +20,19 @@ section { border-top: 1px solid var(--line); margin-top: 2rem; }
 dt { color: var(--faint); } dd { margin: 0 0 .6rem; }
 table { border-collapse: collapse; font-size: .875rem; display: block; overflow-x: auto; }
 th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid var(--line); }
+th, td:not(.left) { white-space: nowrap; }
 th.left, td.left { text-align: left; }
+td.left { min-width: 6rem; }
 figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
 figcaption, .notes { font-size: .8125rem; color: var(--faint); overflow-wrap: anywhere; }
 tr.ours td { background: color-mix(in srgb, var(--ink) 6%, transparent); }
 @media print { body { max-width: none; font-size: 11pt; } figure, tr { break-inside: avoid; }
   table { display: table; font-size: 8pt; } th, td { padding: .1rem .3rem; }
+  th { white-space: normal; } td.left { min-width: 0; }
   h2, h3 { break-after: avoid; } }
 """
 MOST_ROWS = 20
-
+TITLES = {"bison": "BISON", "foil": "FOIL", "mcic": "MCIC", "bivlc": "BiVLC"}
 
 SMALL = (
     "Our figures come from drawings: small versions of the paper's systems, trained for minutes "
@@ -47,10 +51,11 @@ def paper_page(
 ) -> str:
     """The page as HTML; `no_tables` says why there are no tables of scores."""
     made = sum(one.found is not None for one in exhibits)
+    title = escape(TITLES.get(paper, paper))
     parts = [
-        f"<h1>{escape(paper)}: published and ours</h1>",
-        f"<p>{made} of {len(exhibits)} figures and analyses could be made from the inputs given; "
-        "the others say what they need.</p>",
+        f"<h1>{title}: published and ours</h1>",
+        f"<p>{made} of {len(exhibits)} figures and analyses could be made from the inputs given"
+        f"{'; the others say what they need' if made < len(exhibits) else ''}.</p>",
         f"<p><strong>{SMALL}</strong></p>" if small else "",
         f"<p>There are no tables of scores: {escape(no_tables)}.</p>" if no_tables else "",
         *map(_scores, tables),
@@ -59,7 +64,8 @@ def paper_page(
     style = shared_text("static", "palette.css") + STYLE
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width"><title>{escape(paper)}</title>'
+        f'<meta name="viewport" content="width=device-width">'
+        f"<title>{title}: published and ours</title>"
         f"<style>{style}</style></head>\n<body><main>\n{chr(10).join(parts)}\n</main></body></html>\n"
     )
 
@@ -93,10 +99,22 @@ def _scores(table: PaperTable | PairsTable) -> str:
     heads, *rows = table.shown()
     notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes)
     return (
-        f"<section><h2>{escape(table.name)}: {escape(table.title)}</h2>"
+        f"<section><h2>{escape(_place(table.name))}: {escape(table.title)}</h2>"
         + _rows(heads, rows, table.text_columns())
         + f'<ul class="notes">{notes}</ul></section>'
     )
+
+
+def _place(name: str) -> str:
+    """Where a table stands in its paper; one that the paper does not print keeps its name.
+
+    >>> _place("foil-2"), _place("bison-5.1"), _place("bivlc-3-sugarcrepe")
+    ('Table 2', 'Section 5.1', 'bivlc-3-sugarcrepe')
+    """
+    number = name.partition("-")[2]
+    if re.fullmatch(r"\d+", number):
+        return f"Table {number}"
+    return f"Section {number}" if re.fullmatch(r"[\d.]+", number) else name
 
 
 def _table(table: ResultTable) -> str:

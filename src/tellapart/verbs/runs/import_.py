@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 ORDERS = ("", "shown", "source")
 OWN_COLUMNS = {"edit", "reply"}
 """Columns found only in tables of a run, whose option numbers are the benchmark's own."""
+JOINT = "Group"
+"""The measure whose chance level depends on how answers came about."""
 
 
 def import_scores(
@@ -157,9 +159,15 @@ def _form(rows: pl.DataFrame, path: Path) -> type[AnswerTable]:
 
 def _notes(run: Run) -> list[str]:
     """Which rows of the table are not in the run, and which items are not in the table."""
-    notes, lines = run.card.notes, []
+    notes, lines = run.card.notes, list[str]()
+    joint = JOINT in run.benchmark.card.measures
+    if joint and not run.card.scored_cells:
+        lines.append(
+            f"the answers count as given one by one, which lowers the chance level of {JOINT}; if "
+            "they follow from scores of pairs, add --scored-cells"
+        )
     if notes:
-        lines = skipped_notes(tuple(notes["skipped"]))
+        lines += skipped_notes(tuple(notes["skipped"]))
         lines.append(f"{notes['skipped_rows']:,} of {notes['of_rows']:,} rows were skipped")
     if run.failures:
         lines.append(f"{len(run.failures):,} answers to items in the table are missing")

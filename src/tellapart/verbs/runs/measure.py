@@ -68,7 +68,8 @@ def measure(
         ),
     ] = None,
     compare_with: Annotated[
-        str, Help("Also show published scores, marked as such.", choices=("", "published"))
+        str,
+        Help("published: also show published scores, marked as such.", choices=("", "published")),
     ] = "",
     on: On = None,
     resamples: Annotated[int, Help("Number of bootstrap resamples for the intervals.")] = 2_000,

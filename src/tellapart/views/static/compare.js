@@ -41,7 +41,7 @@ export class Compare {
         this.facts(facts, by)), legend(labels), byFact(found, labels, (value) => this.link({ [`fact.${by}`]: value }))) : "",
       labels.length ? element("section", { class: "sheet" }, element("h2", {}, captions ? "Scores" : "Margins"),
         element("p", { class: "faint" }, captions ? `${this.about.measure} of each image’s caption.` : "By how much the right options score higher than the wrong ones; items left of the line are wrong."),
-        element("div", { class: "many" }, ...found.margins.map((one, k) => histogram(one, labels[k], !captions)))) : element("p", { class: "calm" }, "There are no runs on this benchmark, so there is nothing to compare."),
+        element("div", { class: "histograms" }, ...found.margins.map((one, k) => histogram(one, labels[k], !captions)))) : element("p", { class: "calm" }, "There are no runs on this benchmark, so there is nothing to compare."),
       labels.length > 1 && !captions ? element("section", { class: "sheet" }, element("h2", {}, "Agreement"),
         element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Agreement" }, agreement(found.agreement, labels))) : "");
   }
