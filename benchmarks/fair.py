@@ -37,6 +37,7 @@ from tellapart.attack.attack import (
     crossfitted_features,
 )
 from tellapart.attack.fairness import FairRecipe, fair_part
+from tellapart.attack.readers import Readers
 from tellapart.attack.statistics import CaptionSource
 from tellapart.corpus.coco import plain_id
 from tellapart.corpus.corpus import Corpus
@@ -106,7 +107,7 @@ def speed(corpus: Corpus, known: Corpus) -> dict[str, float]:
     def chosen() -> Any:
         fold = table.choices.folds(0)
         halves = [crossfitted_features(table.choices, half, fold) for half in own]
-        return fair_part(table, halves, FairRecipe())
+        return fair_part(table, halves, FairRecipe(), Readers.of_sentences())
 
     filter_s, part = timed("filter", chosen)
     print(attack, len(part.kept), file=sys.stderr)

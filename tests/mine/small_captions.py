@@ -37,10 +37,10 @@ def animals() -> list[Row]:
         coat = ("black", "white", "brown")[k % 3]
         texts = [
             f"A {coat} {animal} sitting on a {colour} {seat}.",
-            f"A {animal} is on a {seat} next to a wall.",
+            f"A {animal} is on a {colour} {seat} next to a wall.",
             f"the {coat} {animal} sits on the {seat}",
             f"A {animal} standing on a {seat}." if k % 2 else f"A {animal} under a {seat}.",
-            f"A {animal} looking up.",
+            f"A {coat} {animal} looking up.",
         ]
         rows.append(([animal, seat], texts))
     return rows
@@ -53,13 +53,13 @@ def vehicles() -> list[Row]:
     for one, other, colour in product(names, names, OPPOSITE):
         texts = [
             f"A {colour} {one} parked in front of a {OPPOSITE[colour]} {other}.",
-            f"A {one} and a {other} on a road.",
+            f"A {colour} {one} and a {OPPOSITE[colour]} {other} on a road.",
             f"A {one} parked next to a {other}.",
         ]
         if one == other:
             texts = [
                 f"A {colour} {one} parked on a road.",
-                f"A {one} parked next to a tree.",
+                f"A {colour} {one} parked next to a tree.",
                 f"Two {plural(one)} are parked under a tree.",
                 f"Two {plural(one)} on a road.",
             ]
@@ -94,10 +94,10 @@ def vessels() -> list[Row]:
     for one, other, look in product(names, names, ("white", "wooden", "red")):
         texts = [
             f"A {look} {one} and a {other} on a table.",
-            f"A table with a {one} and a {other}.",
+            f"A table with a {look} {one} and a {other}.",
             f"Two {one}s next to a {other}.",
         ]
         if one == other:
-            texts = [f"A {look} {one} on a table.", f"A {one} is under a table."]
+            texts = [f"A {look} {one} on a table.", f"A {look} {one} is under a table."]
         rows.append((sorted({one, other, "dining table"}), texts))
     return rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tellapart import seeds
 from tellapart.attack.choices import paired_choices
 from tellapart.attack.fairness import FairRecipe, less_sure, what_strangers_see
 from tellapart.attack.features import LENGTH, Features
+from tellapart.attack.readers import NO_READERS, Readers
 from tellapart.attack.twins import (
     CALIPER,
     CLUSTER,
@@ -28,7 +30,8 @@ from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.errors import BadInput
 from tellapart.items import Item
 from tellapart.mine.fair import PairCandidate, as_candidates, fair_pairs
-from tellapart.types import silent
+from tellapart.models.model import ModelInfo, NamedModel
+from tellapart.types import Floats32, silent
 from tellapart.verbs.build.foil import FoilOptions
 
 HOME = {"dog": "on a sofa", "cow": "in a field"}
@@ -190,12 +193,13 @@ def test_twins_are_those_of_the_obvious_search_of_all_pairs() -> None:
     scores = rng.normal(0.0, 1.0, (60, 2))
     signed = scores * np.where(table.forward, 1, -1)[:, None] / CALIPER
     lean = np.array([0.2, 0.4])
+    shift = 2 * lean / CALIPER
     alike = (table.context @ table.context.T).toarray()
     every = [
         (CONTEXT * (1 - alike[a, b]) + (1 - CONTEXT) * apart, a, b)
         for a in np.flatnonzero(table.forward).tolist()
         for b in np.flatnonzero(~table.forward).tolist()
-        if (apart := np.abs(signed[a] - signed[b] + 2 * lean * (1 - alike[a, b])).max()) <= 1
+        if (apart := np.abs(signed[a] - signed[b] + shift * (1 - alike[a, b])).max()) <= 1
     ]
     slow: list[tuple[int, int]] = []
     for _, a, b in sorted(every):
@@ -278,3 +282,37 @@ def test_of_spare_twins_those_are_left_out_that_attackers_of_twins_find_most_sur
     assert (
         less_sure(table, [features], twins, FairRecipe(1.0)).pairs.tolist() == twins.pairs.tolist()
     )
+
+
+class OneDirection(NamedModel):
+    """Puts what it is told about at one end, everything else at the other."""
+
+    facts = ModelInfo("one-direction")
+
+    def __init__(self, told: set[str]) -> None:
+        self._told = told
+
+    def embed_texts(self, texts: Sequence[str]) -> Floats32:
+        """Along one direction of two."""
+        return np.array([[1.0, 0.0] if text in self._told else [0.0, 1.0] for text in texts], "f")
+
+
+def test_a_reader_takes_part_in_what_is_left_out_of_twins() -> None:
+    """What it alone sees in every fourth pair stays there without it."""
+    pairs = [(f"dog {k}", f"cat {k}") if k % 2 else (f"cat {k}", f"dog {k}") for k in range(240)]
+    choices = paired_choices(pairs, ["k"] * 240, [f"i{k}" for k in range(240)])
+    number = np.arange(240)
+    table = TwinCandidates(choices, number, number * 0, number % 2 == 1, contexts(choices))
+    twins = Twins(number.reshape(-1, 2), np.linspace(0.0, 1.0, 120))
+    seen = np.arange(0, 120, 4)
+    told = {pairs[k][0] for k in number.tolist() if k // 2 in seen}
+    noise = seeds.rng(0, "noise").normal(0.0, 1.0, (len(choices.text), 1))
+    features = Features(noise, ("noise",), (LENGTH,), csr_matrix((len(noise), 1)))
+    left = {
+        name: np.isin(
+            less_sure(table, [features] * 2, twins, FairRecipe(0.75), readers).pairs[:, 0] // 2,
+            seen,
+        ).sum()
+        for name, readers in (("none", NO_READERS), ("one", Readers(OneDirection(told))))
+    }
+    assert left["one"] <= 3 < 15 < left["none"]

@@ -321,7 +321,7 @@ def test_the_parse_finds_nouns_that_head_their_phrase(parser, caption, mentioned
 
 def test_what_stands_before_a_word_must_go_with_the_foil(parser):
     texts = {
-        "a": ["A coffee table in a room.", "A big coffee table.", "A red table."],
+        "a": ["A coffee table in a room.", "A big coffee table.", "A red table.", "It is red."],
         "b": ["A cup of tea.", "A cup of coffee on a plate."],
         "c": ["A bottle of wine.", "A bottle of red wine."],
         "d": ["A red bus.", "A red apple.", "A red fork."],
@@ -333,6 +333,17 @@ def test_what_stands_before_a_word_must_go_with_the_foil(parser):
     assert not [text for text in made if text.startswith(("A coffee ", "A big coffee "))]
     assert {"A red chair.", "A red bed."} <= set(made)  # red goes with all sorts of things
     assert {text for text in made if text.endswith(" of tea.")} == {"A bottle of tea."}
+
+
+def test_captions_that_others_doubt_are_not_used_but_plainly(parser):
+    texts = {"i": ["Two dogs on a bed.", "A brown dog on a bed.", "A dog."]}
+    options = FoilOptions(unfiltered=True, split="none", parser=parser)
+    used = {
+        plain: {foils.source(row)[1] for row in range(len(foils))}
+        for plain in (False, True)
+        for foils in [make_foils(corpus_of(texts), replace(options, plain=plain), 0)]
+    }
+    assert used == {False: {"A dog."}, True: {"A brown dog on a bed.", "A dog.", texts["i"][0]}}
 
 
 def test_nobody_knows_the_objects(tmp_path):
@@ -510,8 +521,8 @@ def small() -> Corpus:
     """Two images whose captions have words of five categories."""
     return corpus_of(
         {
-            "a": ["A man with a cell phone.", "A cell phone on a table.", "A phone and a dog."],
-            "b": ["A dog on a couch.", "A brown dog on the couch.", "A dog sleeps."],
+            "a": ["Someone with a cell phone.", "A cell phone on a table.", "A phone and a dog."],
+            "b": ["A dog on a couch.", "A dog on the big couch.", "A dog sleeps."],
         },
         {"a": ["cell phone", "dining table"], "b": ["dog", "couch", "chair"]},
     )

@@ -11,6 +11,7 @@ from tests.mine.small_captions import small_corpus
 import tellapart as ta
 from tellapart.corpus.corpus import Corpus
 from tellapart.items import KINDS
+from tellapart.mine.agreement import disagreements
 from tellapart.mine.negatives.checks import is_fluent, problem_of
 from tellapart.mine.negatives.claims import facts_of
 from tellapart.mine.negatives.negative import Edit, Negative, NegativesTask, SourceCaption, changed
@@ -300,6 +301,30 @@ def test_what_one_caption_alone_says_is_not_replaced(lists):
         assert new in edits(kind, lists, [caption]), "the only caption"
         assert new in edits(kind, lists, [caption, second, other]), "two captions agree"
         assert new not in edits(kind, lists, [caption, other]), kind
+
+
+def test_half_of_the_captions_must_say_what_is_replaced(lists):
+    red, other = "A red bus parked on a road.", "a photo of something"
+    assert not edits("replace-attribute", lists, [red, "a red bus", *[other] * 3]), "two of five"
+    assert edits("replace-attribute", lists, [red, *["a red bus"] * 2, *[other] * 2])
+
+
+def test_a_posture_that_another_caption_contradicts_is_not_replaced(lists):
+    captions = ["A cat sitting on a bench.", "a cat sits", "a cat sitting"]
+    assert "standing" in edits("replace-relation", lists, captions)
+    assert not edits("replace-relation", lists, [*captions, "a cat is lying there"])
+    assert not edits("replace-relation", lists, [*captions, "the face of a cat"]), "partly seen"
+
+
+def test_captions_that_others_doubt_have_no_negatives(task, made):
+    doubted = {
+        caption
+        for _, rows in task.corpus.captions.group_by("image", maintain_order=True)
+        for caption, doubt in zip(rows["id"], disagreements(rows["text"].to_list()), strict=True)
+        if doubt
+    }
+    assert len(doubted) > 20
+    assert doubted.isdisjoint(negative.caption for negative in made)
 
 
 def test_an_attribute_that_another_caption_contradicts_is_not_replaced(lists):

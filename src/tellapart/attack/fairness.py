@@ -29,6 +29,7 @@ from tellapart import seeds
 from tellapart.attack.choices import Choices
 from tellapart.attack.features import TOGETHER, Features
 from tellapart.attack.logit import Design, fit
+from tellapart.attack.readers import NO_READERS, Readers
 from tellapart.attack.trees import fit_trees, tree_input, trees_installed
 from tellapart.attack.twins import TwinCandidates, Twins, matched, twin_choices
 from tellapart.types import Bools, Floats, Ints, Progress, silent
@@ -40,7 +41,7 @@ MOST_FITTED = 30_000
 FOLDS = 5
 STEADY = 200
 """So many items of all kinds stand beside those of one where it is said how far it is to lean."""
-SPARE = 1.2
+SPARE = 1.3
 """How many times as many twins are chosen at first as are kept in the end, if there are so many."""
 STEPS = 2
 """In so many steps the others are left out; after each, attackers are fitted anew."""
@@ -105,9 +106,13 @@ def fair_part(
     candidates: TwinCandidates,
     halves: Sequence[Features],
     recipe: FairRecipe,
+    readers: Readers = NO_READERS,
     progress: Progress = silent,
 ) -> FairPart:
-    """Choose candidates that attackers cannot tell, by features of each half of what is known."""
+    """Choose candidates that attackers cannot tell, by features of each half of what is known.
+
+    `readers` take part in the last step, where there are few texts left to read.
+    """
     scores: list[Floats] = []
     right = 0.0
     for number, features in enumerate(halves):
@@ -120,7 +125,7 @@ def fair_part(
     lean = what_strangers_see(candidates, scores, recipe)
     every = np.concatenate([lean] * len(scores), axis=1)
     twins = recipe.twins(candidates, np.concatenate(scores, axis=1), every, SPARE)
-    twins = less_sure(candidates, halves, twins, recipe)
+    twins = less_sure(candidates, halves, twins, recipe, readers)
     return FairPart(twins, right, _mean_lean(candidates, twins, lean))
 
 
@@ -153,7 +158,11 @@ def what_strangers_see(
 
 
 def less_sure(
-    candidates: TwinCandidates, halves: Sequence[Features], twins: Twins, recipe: FairRecipe
+    candidates: TwinCandidates,
+    halves: Sequence[Features],
+    twins: Twins,
+    recipe: FairRecipe,
+    readers: Readers = NO_READERS,
 ) -> Twins:
     """As many twins as are kept: those that attackers find most surely are left out."""
     group, most = recipe.room(candidates)
@@ -164,7 +173,13 @@ def less_sure(
         if not beyond.any() or len(twins) < TAUGHT:
             break
         seed = seeds.number(recipe.seed, "fair", "twins", step) % 2**31
-        sure = _sureness(candidates.choices, halves, twins.pairs, seed)
+        choices, places = (
+            twin_choices(candidates.choices, twins.pairs),
+            np.sort(twins.pairs.ravel()),
+        )
+        options = np.flatnonzero(np.isin(candidates.choices.choice, places))
+        known = [readers.with_directions(half.some(options), choices) for half in halves]
+        sure = _sureness(choices, known, np.searchsorted(places, twins.pairs), seed)
         leave = beyond // (STEPS - step)
         keep = np.ones(len(twins), bool)
         for number in np.flatnonzero(leave).tolist():
@@ -174,20 +189,16 @@ def less_sure(
     return twins.first(group, most, candidates.choices.group)
 
 
-def _sureness(every: Choices, halves: Sequence[Features], pairs: Ints, seed: int) -> Floats:
+def _sureness(choices: Choices, halves: Sequence[Features], pairs: Ints, seed: int) -> Floats:
     """How far both truths of each pair are ahead by attackers that know twins alone.
 
     In standard deviations of each attacker's log-odds, the mean over attackers of both halves.
     """
-    choices, places = twin_choices(every, pairs), np.sort(pairs.ravel())
-    options = np.flatnonzero(np.isin(every.choice, places))
     use = np.ones(len(choices), bool)
-    margins = np.concatenate(
-        [attackers_margins(choices, one.some(options), use, seed) for one in halves], axis=1
-    )
+    margins = np.concatenate([attackers_margins(choices, one, use, seed) for one in halves], axis=1)
     scale = margins.std(axis=0)
     margins = margins / np.where(scale > 0, scale, 1.0)
-    sure: Floats = margins[np.searchsorted(places, pairs)].sum(axis=1).mean(axis=1)
+    sure: Floats = margins[pairs].sum(axis=1).mean(axis=1)
     return sure
 
 

@@ -89,6 +89,11 @@ class Readers:
             return cls()
         return cls(PackagedSentences.installed(), _language(lm), most)
 
+    @classmethod
+    def of_sentences(cls) -> Readers:
+        """The sentence encoder alone, where it is installed: it reads a text in milliseconds."""
+        return cls(PackagedSentences.installed())
+
     @property
     def told(self) -> str:
         """What is read beside counts, in words; empty where nothing is."""
@@ -127,6 +132,16 @@ class Readers:
             logs = read(self.language, choices.texts, progress)[choices.text]
             features = features.with_columns(logs.astype(float), LOGS, LANGUAGE_MODEL)
         return features
+
+    def with_directions(self, features: Features, choices: Choices) -> Features:
+        """Features with where the sentence encoder puts each option; as they are without one.
+
+        No other captions are read for it: it is for those who choose among thousands of texts.
+        """
+        if self.sentences is None:
+            return features
+        rows = read(self.sentences, choices.texts)
+        return features.with_columns(*_encoded(rows, choices), ENCODER)
 
     def _nearest(
         self,

@@ -22,7 +22,7 @@ from tellapart.text.tfidf import tfidf_of_words
 from tellapart.text.tokens import tokens
 from tellapart.types import Bools, Floats, Floats32, Ints
 
-CALIPER = 1.0
+CALIPER = 1.5
 """How far apart the log-odds of twins may be, by each attacker."""
 CONTEXT = 0.8
 """What the words around count in how unlike twins are; the log-odds count for the rest."""

@@ -17,6 +17,7 @@ from tellapart import seeds
 from tellapart.attack.attack import Attackers, TextAttack, attack_choices, crossfitted_features
 from tellapart.attack.choices import Choices, paired_choices
 from tellapart.attack.fairness import FairPart, FairRecipe, fair_part
+from tellapart.attack.readers import Readers
 from tellapart.attack.statistics import CaptionSource
 from tellapart.attack.twins import TwinCandidates, contexts, twin_choices
 from tellapart.benchmark.groups import TWINS
@@ -112,7 +113,8 @@ def fair_pairs(
     choices = table.choices
     fold = choices.folds(recipe.seed)
     halves = [crossfitted_features(choices, half, fold) for half in known]
-    part = fair_part(table, halves, recipe, progress)
+    readers = Readers.of_sentences()
+    part = fair_part(table, halves, recipe, readers, progress)
     pairs = part.twins.pairs
     lots = seeds.rng(recipe.seed, "fair", "items").permutation(len(pairs))
     kept: list[list[int]] = []
@@ -129,6 +131,7 @@ def fair_pairs(
     about = {
         "captions_known": sum(len(half.codes) for half in known),
         "captions_for_the_check": len(unseen.codes),
+        "read_by": readers.told or "no model",
     }
     return replace(fair, attack=attack, about=about)
 

@@ -13,6 +13,7 @@ unless it goes with all sorts of things.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +26,7 @@ from tellapart.corpus.categories import Categories, categories_for
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput, UnknownName
 from tellapart.files import read_table, require_columns
+from tellapart.mine.agreement import disagreements
 from tellapart.mine.foil import BOTH_WAYS, PAPER, FoilMethod
 from tellapart.mine.foil.mentions import (
     Binding,
@@ -163,6 +165,8 @@ def make_foils(
         mentions = replace(mentions, plural=plurals_by_context(mentions, words, table))
         forms = usual_forms(mentions, words, table)
     often = salient(mentions, image_of, len(table.names), method.mentions)
+    if parses is not None and not method.plain:
+        often &= agreed(texts, image_of)[mentions.caption]
     rules = FoilRules(pairs.matrix(table), ~present, often)
     mention, foil = replacements(mentions, image_of, rules, surroundings)
     return Foils(
@@ -282,6 +286,16 @@ def salient(mentions: Mentions, image_of: AnyInts, names: int, least: int) -> Bo
     mine = np.searchsorted(known, image_of[mentions.caption] * names + mentions.name)
     enough: Bools = times[mine] >= least
     return enough
+
+
+def agreed(texts: Sequence[str], image_of: AnyInts) -> Bools:
+    """Which captions are fluent, and say nothing that the others of their image cast doubt on."""
+    sound = np.zeros(len(texts), np.bool_)
+    order = np.argsort(image_of, kind="stable")
+    bounds = np.flatnonzero(np.diff(image_of[order])) + 1
+    for rows in np.split(order, bounds):
+        sound[rows] = [not doubt for doubt in disagreements([texts[row] for row in rows])]
+    return sound
 
 
 def shown(corpus: Corpus, images: list[str], table: Categories, *, needed: bool) -> Bools:

@@ -11,8 +11,9 @@ from typing import Any
 
 from tellapart import seeds
 from tellapart.items import no_garbage_collection
+from tellapart.mine.agreement import disagreements
 from tellapart.mine.negatives import NegativesMethod
-from tellapart.mine.negatives.checks import Original, is_fluent, problem_with
+from tellapart.mine.negatives.checks import Original, problem_with
 from tellapart.mine.negatives.claims import facts_of
 from tellapart.mine.negatives.negative import (
     Edit,
@@ -73,11 +74,11 @@ def make(task: NegativesTask, lists: WordLists | None = None) -> NegativeSet:
         for image, captions in read_images(task.corpus, task.parses):
             readings = [(parse, reading) for _, parse, reading in captions]
             facts = facts_of(readings, task.corpus.objects(image), lists.nouns.denotes)
-            for row, parse, reading in captions:
+            doubts = disagreements([parse.text for _, parse, _ in captions])
+            for (row, parse, reading), doubt in zip(captions, doubts, strict=True):
                 source = SourceCaption(ids[row], image, parse.text, parse)
-                _edit(
-                    CaptionContext(source, reading, facts, lists, readings=readings), task, result
-                )
+                context = CaptionContext(source, reading, facts, lists, readings=readings)
+                _edit(context, doubt, task, result)
             done += len(captions)
             task.progress("negatives", done, len(ids))
     return result
@@ -115,14 +116,15 @@ def _made_by(crew: StagedCrew, task: NegativesTask, lists: WordLists) -> Negativ
     return result
 
 
-def _edit(context: CaptionContext, task: NegativesTask, result: NegativeSet) -> None:
-    """All negatives of one caption; for a kind without any, its most frequent reason."""
+def _edit(context: CaptionContext, doubt: str, task: NegativesTask, result: NegativeSet) -> None:
+    """All negatives of one caption; for a kind without any, its most frequent reason.
+
+    A caption that may be false itself (`doubt`) has none.
+    """
     original: Original | None = None
     rules = RULES if task.details == "both" else {**RULES, **ADDED}
-    fluent = is_fluent(context.source.text)
     for kind in task.kinds:
-        edits = list(rules[kind](context)) if fluent else []
-        context.doubts(None if fluent else "not fluent")
+        edits = [] if context.doubts(doubt) else list(rules[kind](context))
         negatives: list[Negative] = []
         if edits:
             original = original or Original.of(context.source.parse)

@@ -11,34 +11,12 @@ from collections.abc import Iterator
 from itertools import chain, combinations, permutations, product
 
 from tellapart.mine.negatives.claims import attributes_in
+from tellapart.mine.negatives.colours import CLOSE_COLOURS, NEW_COLOURS, SPELLINGS
 from tellapart.mine.negatives.negative import Change, Edit
 from tellapart.mine.negatives.phrases import NO_THINGS, PEOPLE, PRONOUNS, Phrase, Reading
 from tellapart.mine.negatives.rules.context import AGREED, CaptionContext
 from tellapart.text.parses import Parse
 
-CLOSE_COLOURS = {
-    "red": "orange pink brown purple maroon",
-    "orange": "red yellow brown gold golden tan",
-    "yellow": "orange white green brown gold golden tan beige",
-    "green": "blue yellow gray grey teal",
-    "blue": "green purple gray grey black teal",
-    "purple": "blue pink red maroon violet",
-    "pink": "red purple white orange tan",
-    "brown": "red orange black tan yellow gray grey gold golden beige maroon",
-    "black": "gray grey brown blue dark",
-    "white": "gray grey yellow tan pink silver beige cream light",
-    "gray": "white black silver blue brown green tan grey beige",
-    "tan": "brown white yellow gray grey orange beige gold golden pink",
-    "silver": "gray grey white",
-    "gold": "yellow orange brown golden tan",
-    "maroon": "red brown purple",
-}
-"""Colours that different people name differently."""
-SPELLINGS = {"grey": "gray", "golden": "gold", "beige": "tan"}
-NEW_COLOURS = (
-    "red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "gray",
-)  # fmt: skip
-"""Basic colours; only these replace another."""
 SORTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "size": (
         ("small", "large"), ("small little", "big"), ("tiny", "huge giant"), ("short", "tall"),
@@ -227,8 +205,7 @@ def _counts(context: CaptionContext, phrase: Phrase, word: str) -> Iterator[tupl
         own = attributes_in(parse, reading)
         return any(kernel in kernels and attribute == word for kernel, attribute in own)
 
-    most = max(AGREED, (len(context.readings) + 1) // 2)
-    if len(context.readings) < AGREED or not context.is_salient(counted, most):
+    if len(context.readings) < AGREED or not context.is_salient(counted):
         return
     place = COUNTS.index(word)
     for other in COUNTS[max(0, place - 2) : place + 3]:

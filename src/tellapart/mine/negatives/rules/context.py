@@ -34,6 +34,17 @@ SELDOM_TOGETHER = 0.1
 """Two things are alternatives only if at most this share of the rarer's images has both."""
 AGREED = 2
 """How many captions must say a detail, since one person may be wrong (FOIL's rule of salience)."""
+
+
+def most_of(captions: int) -> int:
+    """How many captions of so many must say what is replaced: half of them, and two or more.
+
+    >>> [most_of(captions) for captions in (1, 2, 3, 4, 5)]
+    [1, 2, 2, 2, 3]
+    """
+    return min(captions, max(AGREED, (captions + 1) // 2))
+
+
 NONE: frozenset[str] = frozenset()
 
 
@@ -70,16 +81,15 @@ class CaptionContext:
             self.refused[doubt] += 1
         return bool(doubt)
 
-    def is_salient(self, says: Callable[[Parse, Reading], bool], wanted: int = AGREED) -> bool:
+    def is_salient(self, says: Callable[[Parse, Reading], bool]) -> bool:
         """Whether so many captions of the image say a detail that its picture surely shows it.
 
-        FOIL (Shekhar et al. 2017, section 3) replaces a word only if several captions have it.
-        Where an image has fewer captions than `wanted`, all of them must say it: with one caption
-        an image, the caption itself is enough.
+        FOIL (Shekhar et al. 2017, section 3) replaces a word only if several captions have it. Half
+        of them must; where an image has one caption, it is enough.
         """
-        enough = min(wanted, max(1, len(self.readings)))
+        enough = most_of(len(self.readings))
         times = sum(says(parse, reading) for parse, reading in self.readings)
-        return enough == 1 or times >= enough or not self.doubts("said once")
+        return enough <= 1 or times >= enough or not self.doubts("said seldom")
 
     def is_named(self, phrase: Phrase) -> bool:
         """Whether a thing is salient, by this name or another for the same thing."""

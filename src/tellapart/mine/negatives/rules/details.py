@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tellapart.mine.negatives.colours import SPELLINGS
 from tellapart.mine.negatives.negative import Change, Edit
 from tellapart.mine.negatives.phrases import (
     GROUPS,
@@ -27,11 +28,10 @@ from tellapart.mine.negatives.rules.alternatives import is_level
 from tellapart.mine.negatives.rules.attributes import (
     CONTRARIES,
     SORT,
-    SPELLINGS,
     before_noun,
     contrary_attributes,
 )
-from tellapart.mine.negatives.rules.context import AGREED, CaptionContext, Collocates
+from tellapart.mine.negatives.rules.context import AGREED, CaptionContext, Collocates, most_of
 from tellapart.mine.negatives.rules.objects import PLACES, may_be_joined
 from tellapart.mine.negatives.rules.usage import ATTESTED, anybody
 from tellapart.text.english import article
@@ -99,13 +99,14 @@ NAMING = ONE | {"", "its", "their", "this", "that", "'s"}
 def attribute_details(context: CaptionContext) -> Iterator[Edit]:
     """Another caption's attribute of a thing, against a contrary of the same length.
 
-    No sizes: whether a cat is small depends on the comparison, which pictures do not show. Two
-    captions must agree: a dog that one person calls white is cream to others.
+    No sizes: whether a cat is small depends on the comparison, which pictures do not show. Half of
+    the captions must agree: a dog that one person calls white is cream to others.
     """
     if context.source.text.isupper():
         return
     for phrase, attribute, other, _ in contrary_attributes(context):
-        if SORT[attribute] == "size" or context.facts.attributes[phrase.kernel][attribute] < AGREED:
+        times = context.facts.attributes[phrase.kernel][attribute]
+        if SORT[attribute] == "size" or times < max(AGREED, most_of(len(context.readings))):
             continue
         if not is_level(attribute, other) or attribute not in CONTRARIES.get(other, ()):
             continue

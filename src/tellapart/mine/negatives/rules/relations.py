@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tellapart.mine.negatives.actions import (
+    DEEDS,
+    FORMS,
+    POSTURES,
+    base_of,
+    form_of_verb,
+)
 from tellapart.mine.negatives.negative import Edit
 from tellapart.mine.negatives.phrases import (
     ANIMALS,
@@ -55,47 +62,8 @@ USED = frozenset("laptop computer phone cellphone tablet tv swing".split()) | {"
 COVERS = frozenset("tree umbrella canopy tent parasol".split())
 """Things that one is under even when in front of them."""
 VIEWS = frozenset(("in front of", "behind", "inside"))
-_FORMS = {
-    "sit": "sit sits sitting sat seated seat", "stand": "stand stands standing stood",
-    "lie": "lie lies lying lay lays laying laid resting rests rest sleeping asleep",
-    "walk": "walk walks walking walked", "run": "run runs running ran",
-    "sleep": "sleep sleeps sleeping slept asleep",
-    "jump": "jump jumps jumping jumped leaping leaps leap", "fly": "fly flies flying flew",
-    "swim": "swim swims swimming swam", "climb": "climb climbs climbing climbed",
-    "kneel": "kneel kneels kneeling knelt", "eat": "eat eats eating ate grazing graze grazes",
-    "ride": "ride rides riding rode", "push": "push pushes pushing pushed",
-    "pull": "pull pulls pulling pulled", "carry": "carry carries carrying carried",
-    "wash": "wash washes washing washed", "lead": "lead leads leading led",
-    "feed": "feed feeds feeding fed", "pet": "pet pets petting petted",
-    "fix": "fix fixes fixing fixed", "hold": "hold holds holding held",
-    "wear": "wear wears wearing wore", "drive": "drive drives driving drove",
-    "kick": "kick kicks kicking kicked", "throw": "throw throws throwing threw",
-    "hit": "hit hits hitting hit", "catch": "catch catches catching caught",
-    "cut": "cut cuts cutting cut", "make": "make makes making made", "use": "use uses using used",
-}  # fmt: skip
-_SHAPES = ("base", "s", "ing")
-"""The positions of the forms that rules insert: sit, sits, sitting."""
-FORMS = {base: frozenset(forms.split()) for base, forms in _FORMS.items()}
-"""All forms of a verb, and near synonyms."""
-_SPELT = {base: dict(zip(_SHAPES, forms.split(), strict=False)) for base, forms in _FORMS.items()}
-_BASE = {form: (base, shape) for base, forms in _SPELT.items() for shape, form in forms.items()}
-_BASE |= {"laying": ("lie", "ing"), "lays": ("lie", "s"), "seated": ("sit", "ing")}
-POSTURES = {
-    "sit": "stand run walk jump", "stand": "sit lie kneel jump", "lie": "stand walk run jump",
-    "walk": "sit lie", "run": "sit lie stand", "sleep": "stand walk run jump eat",
-    "jump": "sit lie sleep", "fly": "sit walk swim", "swim": "fly walk stand",
-    "climb": "sit sleep lie", "kneel": "stand run walk",
-}  # fmt: skip
-"""The actions that each posture excludes."""
-DEEDS = {
-    "ride": "push carry wash lead feed pet fix pull", "wear": "hold carry",
-    "drive": "push wash fix", "hold": "wear ride kick", "carry": "ride wear throw",
-    "push": "pull ride carry", "pull": "push ride carry", "eat": "make throw",
-    "throw": "kick hit", "hit": "kick catch", "kick": "throw hit catch", "catch": "kick",
-    "feed": "ride wash pet", "pet": "ride wash feed", "lead": "ride feed wash",
-    "wash": "ride drive carry", "fix": "ride drive", "use": "carry fix wash",
-}  # fmt: skip
-"""The actions on a thing that each action on it excludes."""
+PARTLY = frozenset("close closeup face head mirror reflection window".split())
+"""Words of captions whose picture may not show a whole body, so that a posture is not seen."""
 
 
 def replace_relation(context: CaptionContext) -> Iterator[Edit]:
@@ -193,7 +161,11 @@ def _other_posture(context: CaptionContext, relation: Relation) -> Iterator[Edit
     thing = context.reading.phrases[relation.object].kernel
     if context.reading.phrases[relation.subject].plural or subject in GROUPS:
         return  # some of several may do the one, some the other
-    if not _is_agreed_verb(context, base):
+    said = context.facts.words
+    if any(not FORMS[other].isdisjoint(said) for other in POSTURES[base].split()):
+        context.doubts("said otherwise")
+        return
+    if not PARTLY.isdisjoint(said) or not _is_agreed_verb(context, base):
         return
     for other in POSTURES[base].split():
         if {base, other} == {"sit", "stand"} and subject in BIRDS:
@@ -232,22 +204,3 @@ def _other_verb(
     said = not FORMS[base].isdisjoint(context.facts.words)
     if not context.doubts("said elsewhere" if said else None):
         yield Edit((context.put(place, place, form),), context.word(place), form, number**0.5)
-
-
-def base_of(form: str) -> str:
-    """The base form of a verb in the tables, else an empty string.
-
-    >>> base_of("sitting"), base_of("thinks")
-    ('sit', '')
-    """
-    return _BASE.get(form, ("", ""))[0]
-
-
-def form_of_verb(base: str, like: str) -> str:
-    """A verb in the form of another, or an empty string if that form is not known.
-
-    >>> form_of_verb("stand", "sitting"), form_of_verb("stand", "sat")
-    ('standing', '')
-    """
-    shape = _BASE.get(like, ("", ""))[1]
-    return _SPELT[base].get(shape, "")
