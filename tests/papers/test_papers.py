@@ -211,6 +211,15 @@ def test_a_benchmark_that_was_built_as_the_papers_is_said_not_to_be_the_papers(
     assert "built by `tellapart build bison`, not the published ones" in told
 
 
+def test_ties_of_a_model_that_never_looks_are_halved_beside_others(benchmarks, tmp_path):
+    runs = ta.evaluate(["constant", "storybook"], benchmarks["bison"], tmp_path / "runs")
+    (table,) = ta.table("bison-3", runs=runs).tables
+    values = {row.name: row.values[-1] for row in table.rows if row.whose.startswith("ours")}
+    assert values["constant"] == 50.0, "with its ties wrong it would have 0"
+    assert values["storybook"] == 100 * ta.measure(runs).value(model="storybook", kind="micro")
+    assert "never look, ties halved: constant" in table.notes
+
+
 def test_the_verb_joins_runs_and_captions(got, world, tmp_path):
     ta.evaluate("storybook", got, tmp_path / "runs")
     results = [

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tellapart.errors import BadInput
 from tellapart.files import read_json
 from tellapart.measures.captions.metric_scores import CaptionScore
+from tellapart.measures.contestants import is_reference
 from tellapart.measures.scores import Estimate
 from tellapart.models.names import ModelName
 from tellapart.models.trained import CARD, TrainedCard, read_card
@@ -259,6 +260,7 @@ def join_table(
         *_trainings(rows),
         *_departures(table, figures, cards),
         *_ways(figures),
+        *_lines(figures),
         *(f"{one.name}: {one.about}" for one in beside),
     )
     return PaperTable(table.name, table.title, _heads(table), tuple(rows), notes)
@@ -352,6 +354,12 @@ def _ways(figures: Sequence[OwnFigure]) -> list[str]:
         apart = "; ".join(f"{way} ({', '.join(who)})" for way, who in ways.items())
         measures.setdefault(apart if len(ways) > 1 else next(iter(ways)), []).append(measure)
     return [f"ours: {', '.join(names)} by {ways}" for ways, names in measures.items()]
+
+
+def _lines(figures: Sequence[OwnFigure]) -> list[str]:
+    """Which of our rows are of models that never look."""
+    names = dict.fromkeys(one.source for one in figures if is_reference(one.source))
+    return [f"never look, ties halved: {', '.join(names)}"] if names else []
 
 
 def _sources(table: PublishedTable) -> list[str]:

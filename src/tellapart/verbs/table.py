@@ -112,12 +112,21 @@ def _joined(
 
 
 def _measured(table: PublishedTable, runs: Sequence[Run]) -> Sequence[Estimate]:
-    """The runs' scores on a table's measures, by kind if the table has columns of kinds."""
+    """The runs' scores on a table's measures, by kind if the table has columns of kinds.
+
+    Ties of models that never look are halved, as wherever they stand beside others.
+    """
+    from tellapart.measures.contestants import is_reference
     from tellapart.measures.scores import measure_runs
 
-    measures = dict.fromkeys(column.measure for column in table.columns if column.measure)
+    measures = list(dict.fromkeys(column.measure for column in table.columns if column.measure))
     by = "kind" if any(column.kind for column in table.columns) else ""
-    return measure_runs(runs, measures=list(measures), by=by).rows
+    rows = measure_runs(runs, measures=measures, by=by).rows
+    if not any(is_reference(row.model) for row in rows):
+        return rows
+    halved = measure_runs(runs, measures=measures, by=by, ties="half").rows
+    lines = [row for row in halved if is_reference(row.model)]
+    return [*(row for row in rows if not is_reference(row.model)), *lines]
 
 
 def _runs_by_benchmark(
