@@ -143,3 +143,18 @@ def test_mistakes_in_the_description_are_explained(folder, change, message):
 def test_a_folder_without_a_description_is_explained(tmp_path):
     with pytest.raises(BadInput, match=r"has no model\.json"):
         load(f"onnx:{tmp_path}")
+
+
+def test_one_thread_where_one_is_wanted_and_the_same_bytes(folder, seen, monkeypatch):
+    found = {}
+    for told in ("1", "2"):
+        monkeypatch.setenv("OMP_NUM_THREADS", told)
+        model = load(f"onnx:{folder}")
+        found[told] = model.embed_images(seen)
+        threads = {one.get_session_options().intra_op_num_threads for one in sessions(model)}
+        assert threads == {int(told)}
+    assert found["1"].tobytes() == found["2"].tobytes()
+
+
+def sessions(model: DualEncoder) -> list:
+    return list(model._sessions.values())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -279,7 +280,8 @@ class Onnx(NamedModel):
 
 def _session(onnxruntime: Any, path: Path) -> Any:
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 2
+    # Two, or one where that is wanted, as in workers; the bytes are the same.
+    options.intra_op_num_threads = 1 if os.environ.get("OMP_NUM_THREADS") == "1" else 2
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.inter_op_num_threads = 1
     options.use_deterministic_compute = True
