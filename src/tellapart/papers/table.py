@@ -260,7 +260,7 @@ def join_table(
         *_trainings(rows),
         *_departures(table, figures, cards),
         *_ways(figures),
-        *_lines(figures),
+        *_never_look(figures),
         *(f"{one.name}: {one.about}" for one in beside),
     )
     return PaperTable(table.name, table.title, _heads(table), tuple(rows), notes)
@@ -356,7 +356,7 @@ def _ways(figures: Sequence[OwnFigure]) -> list[str]:
     return [f"ours: {', '.join(names)} by {ways}" for ways, names in measures.items()]
 
 
-def _lines(figures: Sequence[OwnFigure]) -> list[str]:
+def _never_look(figures: Sequence[OwnFigure]) -> list[str]:
     """Which of our rows are of models that never look."""
     names = dict.fromkeys(one.source for one in figures if is_reference(one.source))
     return [f"never look, ties halved: {', '.join(names)}"] if names else []
