@@ -6,9 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence  # noqa: E402
-
 from tests.models.small import one_thread  # noqa: E402
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence  # noqa: E402
 
 from tellapart.models.zoo.recurrence import TOGETHER, Steps, unrolled  # noqa: E402
 

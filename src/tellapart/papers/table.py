@@ -305,8 +305,8 @@ def _place(
     system = _system(card) if card else figure.source
     if name.scheme == "reference":  # reference:METRIC@CORPUS, wherever the corpus is
         system = f"reference:{name.rest.partition('@')[0]}"
-    fitting = (row for row in table.rows if row.system == system and _fits(row, card))
-    row = next(fitting, None)
+    fitting = [row for row in table.rows if row.system == system and _fits(row, card)]
+    row = max(fitting, key=lambda one: len(one.settings), default=None)
     whose = f"{OURS}, a run" if system == GUESSER else _row_label(table, dict(name.options), card)
     return system, row.name if row else system, whose
 
@@ -369,11 +369,17 @@ def _sources(table: PublishedTable) -> list[str]:
 
 def _trainings(rows: Sequence[FigureRow]) -> list[str]:
     """How many trainings our rows average, if some average several."""
-    ours = [row for row in rows if row.whose == OURS]
-    if not any(row.runs > 1 for row in ours):
+    counts: dict[int, list[str]] = {}
+    for row in rows:
+        whose, _, which = row.whose.partition(", ")
+        if whose == OURS and any(one is not None for one in row.values):
+            counts.setdefault(row.runs, []).append(f"{row.name} ({which})" if which else row.name)
+    most = max(counts, default=1)
+    if most == 1:
         return []
-    counted = ", ".join(f"{row.runs} of {row.name}" for row in ours)
-    return [f"ours: means over trainings, ± their standard deviation: {counted}"]
+    rest = [f"but {count} of {', '.join(names)}" for count, names in counts.items() if count < most]
+    told = ", ".join([f"{most} of each", *rest])
+    return [f"ours: means over trainings, ± their standard deviation: {told}"]
 
 
 def _departures(

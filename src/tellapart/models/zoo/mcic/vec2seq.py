@@ -19,8 +19,6 @@ from tellapart.models.zoo.system import Codes, ImageInputs, TextInputs
 from tellapart.text.vocabulary import Vocabulary
 
 LAYERS = 2
-IGNORED = -1
-"""What stands for no word where words are predicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,15 +138,14 @@ class Vec2seqFFNN(RecurrentCaptioner):
         return scores
 
     def writing_loss(self, outputs: Tensor, there: Tensor, captions: Tensor) -> Tensor:
-        """The cross-entropy of captions' words and ends, summed, from the decoder's outputs."""
+        """The cross-entropy of each caption's words and end, summed, (n,), from the outputs."""
         words = functional.pad(captions, (0, 1), value=MARK)[there]
-        more = -len(words) % TOGETHER  # rows that do not count
-        states = functional.pad(outputs[there], (0, 0, 0, more))
-        scores = self.out(self.dropout(states))
-        words = functional.pad(words, (0, more), value=IGNORED)
-        return functional.cross_entropy(
-            scores.float(), words, reduction="sum", ignore_index=IGNORED
-        )
+        more = -len(words) % TOGETHER  # rows that are not counted
+        scores = self.out(self.dropout(functional.pad(outputs[there], (0, 0, 0, more))))
+        words = functional.pad(words, (0, more), value=MARK)
+        losses = functional.cross_entropy(scores.float(), words, reduction="none")
+        filled = losses.new_zeros(there.shape)
+        return filled.masked_scatter(there, losses[: len(losses) - more]).sum(1)
 
     def match_pairs(self, images: Codes, texts: Codes) -> Tensor:
         """The log-odds that caption k fits image k."""
