@@ -10,9 +10,9 @@ campaign resumes; the last lines are the tables.
 
     python -P soak/mcic_systems.py OUT [--data BISON_OUT] [--seeds 3] [--flickr]
                                        [--learn paper,fair-sets] [--width 64]
-                                       [--parts table-3,table-5,blind,table-4] [--commands]
+                                       [--parts table-3,linear,table-5,blind,table-4] [--commands]
 
-A part can have its own number of seeds: `table-4:1`. `--data` is the output of
+`linear` are the three baselines of Table 3. A part can have its own number of seeds: `table-4:1`. `--data` is the output of
 soak/bison_systems.py with corpora and features; without it they are made in OUT, those of Flickr8k
 only with `--flickr`. After the tables come means over seeds, also with the vectors of other images,
 and differences on the same questions: of each system in Table 3 to the one before, and of each
@@ -44,7 +44,7 @@ SIZES = ("64", "256")
 BLIND, OTHERS = "blind=true", "images=shuffled"
 MIXED = ("flickr-train", "flickr-dev", "train", "dev", "all")
 """The corpora of BISON's campaign that have Flickr8k's images."""
-PARTS = ("table-3", "table-5", "blind", "table-4")
+PARTS = ("table-3", "linear", "table-5", "blind", "table-4")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +112,10 @@ class McicCampaign:
     def systems(self, part: str, seed: int) -> Iterator[Command]:
         """The trainings of a table; those that two tables share are made once."""
         wide = f"width={self.width}"
-        if part == "table-3":
+        if part == "linear":
             for name in LINEAR:
                 yield from self.trained(f"{name}-{seed}", name, seed)
+        if part == "table-3":
             yield from self.trained(f"ffnn-{self.width}-{seed}", "ffnn", seed, wide)
         if part in ("table-3", "table-5"):
             for weight in ("1", "0") if part == "table-3" else WEIGHTS:
