@@ -12,11 +12,11 @@ campaign resumes; the last lines are the tables.
                                        [--learn paper,fair-sets] [--width 64]
                                        [--parts table-3,linear,table-5,blind,table-4] [--commands]
 
-`linear` are the three baselines of Table 3. A part can have its own number of seeds: `table-4:1`. `--data` is the output of
-soak/bison_systems.py with corpora and features; without it they are made in OUT, those of Flickr8k
-only with `--flickr`. After the tables come means over seeds, also with the vectors of other images,
-and differences on the same questions: of each system in Table 3 to the one before, and of each
-weight of writing to none.
+`linear` are the three baselines of Table 3. A part can have its own number of seeds: `table-4:1`.
+`--data` is the output of soak/bison_systems.py with corpora and features; without it they are made
+in OUT, those of Flickr8k only with `--flickr`. After the tables come means over seeds, also with
+the vectors of other images, and differences on the same questions: between systems of Table 3, and
+from each weight of writing to none.
 """
 
 from __future__ import annotations

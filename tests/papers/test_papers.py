@@ -271,7 +271,9 @@ def test_trainings_stand_in_the_rows_of_their_settings(tmp_path):
         assert rows[-1].name == "text alone" and rows[-1].values[1] == 20.5
         return {(r.name, r.whose): r.values[0] for r in rows if r.whose.startswith("ours")}
 
-    assert ours("mcic-3") == {
+    three = ours("mcic-3")
+    assert list(three)[:2] == [("FFNN, 256", "ours, width 64"), ("FFNN, 256", "ours, width 256")]
+    assert three == {
         ("FFNN, 256", "ours, width 64"): 10.0,
         ("FFNN, 256", "ours, width 256"): 20.0,
         ("FFNN, 256", "ours, width 256, blind"): 30.0,

@@ -244,7 +244,7 @@ def join_table(
     for row in table.rows:
         whose = PUBLISHED if row.who == "system" else row.who
         rows.append(FigureRow(row.name, whose, row.values))
-        for key in sorted(key for key in of if key[0] == row.name):
+        for key in sorted((key for key in of if key[0] == row.name), key=_by_numbers):
             rows.append(_ours(key, table, of.pop(key)))
         if row.who == "chance":
             guesses = [one.chance_row(table, several=several) for one in beside]
@@ -329,6 +329,11 @@ def _row_label(table: PublishedTable, options: Mapping[str, str], card: TrainedC
     parts += ["blind"] if own.get("blind") else []
     parts += [f"images {options['images']}"] if "images" in options else []
     return ", ".join(parts)
+
+
+def _by_numbers(key: tuple[str, str]) -> list[tuple[int, str]]:
+    """Sorts a system's rows by the numbers in their labels: width 64 before width 256."""
+    return [(int(one) if one.isdecimal() else 0, one) for one in key[1].replace(",", "").split()]
 
 
 def _ours(key: tuple[str, str], table: PublishedTable, own: Sequence[OwnFigure]) -> FigureRow:
