@@ -128,9 +128,9 @@ class McicCampaign:
                 )
         if part == "table-4":
             for size in SIZES:
-                yield from self.trained(f"ffnn-{size}-{seed}", "ffnn", seed, f"width={size}")
                 changes = (f"width={size}", "lambda_gen=1")
                 yield from self.trained(f"vec2seq-{size}-1-{seed}", "vec2seq-ffnn", seed, *changes)
+                yield from self.trained(f"ffnn-{size}-{seed}", "ffnn", seed, f"width={size}")
 
     def tables(self) -> Command:
         """All three tables, from all that was made."""
@@ -191,7 +191,7 @@ def _before(name: str) -> Iterator[str]:
     if name in LINEAR[1:]:
         yield LINEAR[LINEAR.index(name) - 1]
     if system == "ffnn":
-        yield from LINEAR[1:] if last in SIZES else (f"ffnn-{last}",)
+        yield from LINEAR[1:]
     if system.startswith("vec2seq"):
         width = system.rpartition("-")[2]
         yield from (f"vec2seq-{width}-0",) if last in WEIGHTS[1:] else ()
