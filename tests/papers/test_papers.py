@@ -109,6 +109,9 @@ def test_trainings_of_one_system_are_averaged_beside_the_published_row(tmp_path)
     text = str(joined)
     assert "65.00 ± 1.41" in text and "54.10" in text
     assert "± their standard deviation: 2 of each, but 1 of open_clip:x" in text
+    lines = [next(line for line in text.splitlines() if one in line) for one in ("85.89", "65.00")]
+    # A figure with a deviation does not push the others aside.
+    assert lines[0].index("85.89") == lines[1].index("65.00 ± 1.41")
     assert "trained on 9,000 images with 45,000 captions; published: 82,783 images, 9.2" in text
     assert "some-net, cells 4x4; published: 36 region vectors" in text
     assert "734 items; published: 54,253" in text and "500 images; published: 1,000" in text

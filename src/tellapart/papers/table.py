@@ -76,7 +76,7 @@ class PaperTable:
 
     def __str__(self) -> str:
         notes = [f"- {note}" for note in self.notes]
-        table = aligned(self.shown(), self.text_columns())
+        table = aligned(_lined_up(self.shown()), self.text_columns())
         return "\n".join([f"{self.name}: {self.title}", table, *notes])
 
     def to_latex(self) -> str:
@@ -106,6 +106,17 @@ class PaperTables:
     def to_latex(self) -> str:
         """All of them as booktabs tables."""
         return "\n".join(table.to_latex() for table in self.tables)
+
+
+def _lined_up(table: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """Cells without a deviation get its room, so that figures stand below each other."""
+    head, *rows = table
+    columns = []
+    for cells in zip(*rows, strict=True):
+        tails = [len("".join(cell.partition(" ± ")[1:])) for cell in cells]
+        pairs = zip(cells, tails, strict=True)
+        columns.append([cell + " " * (max(tails) - tail) for cell, tail in pairs])
+    return [head, *zip(*columns, strict=True)]
 
 
 def _cell(value: float | None, deviation: float | None) -> str:
