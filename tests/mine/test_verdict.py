@@ -63,7 +63,7 @@ def test_what_is_far_or_guessable_or_missing_comes_with_what_to_do(benchmarks, t
     guessed = lines(bench, text_alone=alone)
     assert "guessable from the text alone: 35.0% (30.0 - 40.0, chance 20.0%) by a" in guessed
     assert "--options fair-sets" in guessed
-    assert "--lists-from" in lines(bench, text_alone=alone, by="tellapart build negatives"), (
+    assert "--unfiltered" in lines(bench, text_alone=alone, by="tellapart build negatives"), (
         "each builder has its own remedy"
     )
     fair = lines(bench, text_alone={**alone, "low": 19})
