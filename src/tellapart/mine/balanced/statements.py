@@ -71,7 +71,7 @@ class Said(NamedTuple):
 
 def statements(parse: Parse, slot: Collection[int]) -> list[Said]:
     """The statements of a caption, with `SLOT` for the tokens of the slot."""
-    return list(_Reader(parse.tokens, slot).read())
+    return list(_Sentence(parse.tokens, slot).read())
 
 
 def follows(statement: Statement) -> Iterator[Statement]:
@@ -89,7 +89,7 @@ def heard(said: Iterable[Said]) -> set[Statement]:
     return {one for own in said for one in follows(own.statement)}
 
 
-class _Reader:
+class _Sentence:
     """One caption's statements; `slot` are the tokens that are exchanged."""
 
     def __init__(self, tokens: Sequence[Token], slot: Collection[int]) -> None:
