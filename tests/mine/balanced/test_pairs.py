@@ -14,12 +14,9 @@ from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.errors import BadInput
 from tellapart.items import Item
 from tellapart.mine.balanced import pairs as module
-from tellapart.mine.balanced.pairs import (
-    BalancedPairs,
-    PairCandidate,
-    balanced_pairs,
-    exchanged,
-)
+from tellapart.mine.balanced.candidates import PairCandidate, exchanged
+from tellapart.mine.balanced.counterparts import Heard, edges_of, slots_of
+from tellapart.mine.balanced.pairs import BalancedPairs, balanced_pairs
 from tellapart.mine.balanced.statements import heard, statements
 from tellapart.text.english import put
 from tellapart.text.parse import parse
@@ -125,9 +122,9 @@ def test_pairs_are_those_of_the_obvious_search():
         and says_all(one, other)
         and one.image != other.image
     }
-    slots = module._slots(made, parse)
-    known = module._Heard.of(slots)
-    edges = [edge for k in range(len(slots)) for edge in module._edges(slots, k, known)]
+    slots = slots_of(made, parse)
+    known = Heard.of(slots)
+    edges = [edge for k in range(len(slots)) for edge in edges_of(slots, k, known)]
     whole = {(slots[e.slot].image, e.image) for e in edges if not e.left_out}
     assert whole == slow and len(slow) >= 12
 

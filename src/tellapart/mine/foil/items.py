@@ -13,7 +13,8 @@ import numpy as np
 from tellapart import seeds
 from tellapart.errors import BadInput
 from tellapart.items import Grid, Item, Origin, Slot, Word, drawn_order
-from tellapart.mine.balanced.pairs import BalancedPair, PairCandidate
+from tellapart.mine.balanced.candidates import PairCandidate
+from tellapart.mine.balanced.pairs import BalancedPair
 from tellapart.mine.foil import FoilMethod
 from tellapart.mine.foil.foils import FoilCaption, Foils
 from tellapart.mine.foil.hardest import Hardness, by_hardness

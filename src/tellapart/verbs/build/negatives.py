@@ -173,7 +173,8 @@ def _fair(
     result: NegativeSet, corpus: Corpus, options: NegativesOptions, progress: Progress
 ) -> tuple[list[Item], dict[str, Any]]:
     """Pairs of negatives with the same two texts, of which each is true once."""
-    from tellapart.mine.balanced.pairs import PairCandidate, balanced_pairs, exchanged
+    from tellapart.mine.balanced.candidates import PairCandidate, exchanged
+    from tellapart.mine.balanced.pairs import balanced_pairs
     from tellapart.mine.negatives.negative import negative_item
     from tellapart.mine.verifier import Verifier
     from tellapart.store.cache import default_folder
