@@ -250,6 +250,18 @@ def test_built_items_come_in_pairs_with_the_same_captions_of_which_each_is_true_
         assert one.origin.notes["twins"] in (one.id, other.id)
 
 
+def test_a_subset_has_both_items_of_a_pair_or_neither(built, tmp_path):
+    one = frozenset(item.id for item in built.items[1:])
+    whole = ta.subset(built, tmp_path / "whole", ta.SubsetOptions(ids=one))
+    assert len(whole) == len(built) - 2 and all(len(pair) == 2 for pair in by_twins(whole))
+    some = ta.subset(built, tmp_path / "some", ta.SubsetOptions(limit=7))
+    assert len(some) == 6 and all(len(pair) == 2 for pair in by_twins(some))
+    other = ta.subset(built, tmp_path / "other", ta.SubsetOptions(limit=7, seed=1))
+    assert {i.id for i in other.items} != {i.id for i in some.items}
+    apart = ta.SubsetOptions(ids=one, whole_pairs=False)
+    assert len(ta.subset(built, tmp_path / "apart", apart)) == len(built) - 1
+
+
 @pytest.mark.parametrize("score", [len, hash, lambda text: text.count("dog")])
 def test_whoever_reads_alone_is_right_on_half(built, score):
     right = 0.0
