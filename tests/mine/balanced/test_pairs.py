@@ -246,6 +246,7 @@ def test_built_items_come_in_pairs_with_the_same_captions_of_which_each_is_true_
     for one, other in pairs:
         assert {*one.captions} == {*other.captions}
         assert true_of(one) != true_of(other) and one.images != other.images
+        assert one.captions == other.captions, "who goes by places is right on half, too"
         assert one.group == other.group
         assert one.origin.notes["twins"] in (one.id, other.id)
 
