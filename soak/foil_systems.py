@@ -6,7 +6,9 @@ be told from the truth by text alone. Each has foils of training images with the
 training four classifiers, and of other images with the test pairs. IC-Wang and NeuralTalk are
 captioners: they learn from captions of training images. Corpora and features are those of
 `bison_systems.py`, whose folder may be given; finished parts are not repeated, so an interrupted
-campaign resumes. Needs the data at TELLAPART_REAL_DATA.
+campaign resumes. `--seeds` counts trainings of the classifiers; the captioners are trained once.
+Below the tables come means over seeds with intervals over items, and how far each system is from
+Blind on the same captions. Needs the data at TELLAPART_REAL_DATA.
 
     python -P soak/foil_systems.py OUT [--bison FOLDER] [--seeds 1] [--builds paper,language,fair]
                                    [--commands]
@@ -23,10 +25,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # -P keeps it out, so that soak/ hides nothing
 
+import polars as pl
+
 from soak.bison_systems import TIMES, Command, data
+from soak.seed_means import seed_difference, seed_mean
+
+import tellapart as ta
 
 CLASSIFIERS = ("blind-lstm", "cnn-lstm", "lstm-norm-i", "hiecoatt")
 CAPTIONER, MINER = "ic-wang", "neuraltalk"
+SIDES = ("T1@own", "T1-correct@own", "T1-foil@own")
 BUILDS = ("paper", "language", "fair")
 
 
@@ -113,17 +121,36 @@ def commands(at: Places, ways: tuple[str, ...], seeds: int) -> Iterator[Command]
         yield captioner(MINER, at)
     for way in ways:
         yield from build(way, at)
-        for seed in range(seeds):
-            yield from classifiers(way, seed, at)
-    for seed in range(seeds):
-        yield captioner(CAPTIONER, at, seed, ways)
+    yield captioner(CAPTIONER, at, 0, ways)
+    for seed in range(seeds):  # the first seed of all builds comes before the second of any
         for way in ways:
-            if way != "language":
-                yield evaluation(at.out / f"{CAPTIONER}-{seed}", way, at)
+            yield from classifiers(way, seed, at)
+            if way != "language" and not seed:
+                yield evaluation(at.out / f"{CAPTIONER}-0", way, at)
     words = ["table", "foil"]
     for way in ways:
         words += ["--runs", str(at.out / "runs" / way)]
     yield Command(tuple(words), at.out / "tables.txt", printed=True)
+
+
+def seed_lines(at: Places, ways: tuple[str, ...]) -> list[str]:
+    """A line for each system and build: T1 and its sides as means over seeds, and over Blind."""
+    lines = []
+    for way in ways:
+        tables: dict[str, dict[str, list[pl.DataFrame]]] = {}
+        for runs in sorted((at.out / "runs" / way).iterdir()):
+            name = runs.name.removeprefix(f"{way}-").rpartition("-")[0]
+            told = ta.outcomes([runs], measures=SIDES).partition_by("measure", as_dict=True)
+            for (side,), part in told.items():
+                tables.setdefault(name, {}).setdefault(str(side), []).append(part)
+        for name, sides in tables.items():
+            told = "; ".join(f"{side} {seed_mean(sides[side], name, way)}" for side in SIDES)
+            blind, own = tables.get(CLASSIFIERS[0], {}).get(SIDES[0], []), sides[SIDES[0]]
+            if name != CLASSIFIERS[0] and len(own) == len(blind):
+                value, low, high = seed_difference(own, blind, name, way)
+                told += f"; over Blind {value:+.1f} ({low:+.1f} to {high:+.1f})"
+            lines.append(f"{way}, {name}, {len(own)} trainings: {told}")
+    return lines
 
 
 def main() -> None:
@@ -143,13 +170,15 @@ def main() -> None:
     at.bison.mkdir(parents=True, exist_ok=True)
     if not given.commands:
         (at.out / "tables.txt").unlink(missing_ok=True)
-    for command in commands(at, tuple(given.builds.split(",")), given.seeds):
+    ways = tuple(given.builds.split(","))
+    for command in commands(at, ways, given.seeds):
         if given.commands:
             print(command)
         else:
             command.run(at.out / TIMES)
     if not given.commands:
         print((at.out / "tables.txt").read_text(encoding="utf-8"))
+        print(*seed_lines(at, ways), sep="\n")
 
 
 if __name__ == "__main__":
