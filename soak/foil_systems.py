@@ -26,7 +26,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # -P keeps it out, so that soak/ hides nothing
 
 import polars as pl
-
 from soak.bison_systems import TIMES, Command, data
 from soak.seed_means import seed_difference, seed_mean
 
@@ -34,6 +33,8 @@ import tellapart as ta
 
 CLASSIFIERS = ("blind-lstm", "cnn-lstm", "lstm-norm-i", "hiecoatt")
 CAPTIONER, MINER = "ic-wang", "neuraltalk"
+SAMPLE = 1000
+"""How many items a captioner is tested on: T3 tries every target word of each."""
 SIDES = ("T1@own", "T1-correct@own", "T1-foil@own")
 BUILDS = ("paper", "language", "fair")
 
@@ -92,12 +93,12 @@ def build(way: str, at: Places) -> Iterator[Command]:
         )  # fmt: skip
 
 
-def evaluation(model: Path, way: str, at: Places) -> Command:
+def evaluation(model: Path, way: str, at: Places, *words: object) -> Command:
     """Put a system through a test."""
     runs = f"runs/{way}/{model.name}"
     return at.made(
         runs, "evaluate", f"trained:{model}", "--on", at.out / f"{way}-test",
-        "--out", at.out / runs, "--batch-size", 256,
+        "--out", at.out / runs, "--batch-size", 256, *words,
     )  # fmt: skip
 
 
@@ -126,7 +127,7 @@ def commands(at: Places, ways: tuple[str, ...], seeds: int) -> Iterator[Command]
         for way in ways:
             yield from classifiers(way, seed, at)
             if way != "language" and not seed:
-                yield evaluation(at.out / f"{CAPTIONER}-0", way, at)
+                yield evaluation(at.out / f"{CAPTIONER}-0", way, at, "--limit", SAMPLE)
     words = ["table", "foil"]
     for way in ways:
         words += ["--runs", str(at.out / "runs" / way)]
@@ -140,16 +141,16 @@ def seed_lines(at: Places, ways: tuple[str, ...]) -> list[str]:
         tables: dict[str, dict[str, list[pl.DataFrame]]] = {}
         for runs in sorted((at.out / "runs" / way).iterdir()):
             name = runs.name.removeprefix(f"{way}-").rpartition("-")[0]
-            told = ta.outcomes([runs], measures=SIDES).partition_by("measure", as_dict=True)
-            for (side,), part in told.items():
-                tables.setdefault(name, {}).setdefault(str(side), []).append(part)
+            for side in SIDES:
+                told = ta.outcomes([runs], measures=[side])
+                tables.setdefault(name, {}).setdefault(side, []).append(told)
         for name, sides in tables.items():
-            told = "; ".join(f"{side} {seed_mean(sides[side], name, way)}" for side in SIDES)
+            line = "; ".join(f"{side} {seed_mean(sides[side], name, way)}" for side in SIDES)
             blind, own = tables.get(CLASSIFIERS[0], {}).get(SIDES[0], []), sides[SIDES[0]]
             if name != CLASSIFIERS[0] and len(own) == len(blind):
                 value, low, high = seed_difference(own, blind, name, way)
-                told += f"; over Blind {value:+.1f} ({low:+.1f} to {high:+.1f})"
-            lines.append(f"{way}, {name}, {len(own)} trainings: {told}")
+                line += f"; over Blind {value:+.1f} ({low:+.1f} to {high:+.1f})"
+            lines.append(f"{way}, {name}, {len(own)} trainings: {line}")
     return lines
 
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from soak.foil_systems import BUILDS, CLASSIFIERS, Places, commands
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed")
+
+from soak.foil_systems import BUILDS, CLASSIFIERS, Places, commands, seed_lines
+from tests.models.small_systems import captioned, foils
+
+import tellapart as ta
+from tellapart.benchmark.benchmark import save_benchmark
 
 AT = Places(Path("data"), Path("bison"), Path("out"))
 
@@ -27,3 +35,28 @@ def test_every_system_is_trained_before_it_is_tested_and_never_on_its_test():
             assert trained[f"{way}-{name}-0"] == [f"out/{way}-test"]
     assert trained["ic-wang-0"] == [f"out/{way}-test" for way in BUILDS]
     assert command.words[:2] == ("table", "foil") and command.printed
+
+
+def test_the_first_seed_of_every_build_is_done_before_the_second_of_any():
+    made = [one.makes.name for one in commands(AT, BUILDS, seeds=2) if one.words[0] == "train"]
+    seeds = [int(name[-1]) for name in made]
+    assert seeds == sorted(seeds) and len(made) == len(set(made))
+    assert made.count("ic-wang-0") == 1 and "ic-wang-1" not in made
+
+
+def test_seed_lines_are_means_over_the_runs_and_stand_beside_blind(tmp_path):
+    at = Places(tmp_path, tmp_path, tmp_path)
+    bench = save_benchmark(foils(captioned(tmp_path)), tmp_path / "test")
+    shares: dict[str, list[float]] = {}
+    for name, number in (("blind-lstm", 0), ("cnn-lstm", 2)):
+        for seed in range(2):
+            folder = tmp_path / "runs" / "paper" / f"paper-{name}-{seed}"
+            runs = ta.evaluate(f"chance?seed={number + seed}", on=bench, out=folder)
+            told = ta.outcomes(runs, measures=["T1@own"])
+            shares.setdefault(name, []).append(100 * told["share"].mean())
+    blind, seeing = seed_lines(at, ("paper",))
+    means = {name: sum(own) / 2 for name, own in shares.items()}
+    assert blind.startswith(f"paper, blind-lstm, 2 trainings: T1@own {means['blind-lstm']:.1f} (")
+    assert "T1-correct@own" in blind and "T1-foil@own" in blind and "over Blind" not in blind
+    apart = means["cnn-lstm"] - means["blind-lstm"]
+    assert f"over Blind {apart:+.1f} (" in seeing
