@@ -76,6 +76,25 @@ def test_a_trained_classifier_answers_every_task_by_its_own_procedures(drawn):
     assert {"T1@own", "T2-content@change", "T3@linear"} <= shown
 
 
+def test_a_caption_is_read_once_for_all_words_that_may_correct_it(drawn):
+    root, _, test, _ = drawn
+    model = load(f"trained:{root / 'own'}")
+    items = list(test)[:3]
+    rows = [
+        (test.pictures(item)[0], item.captions[1 - true], (0, 5), word)
+        for word in ("dog", "cat", "a")
+        for item in items
+        for true in (0, 1)
+    ]
+    each = [float(model.mend_words(*([one] for one in row))[0]) for row in rows]
+    read: list[int] = []
+    joint = model.system.joint
+    model.system.joint = lambda images, texts: read.append(len(images[0])) or joint(images, texts)
+    found = model.mend_words(*zip(*rows, strict=True))
+    np.testing.assert_allclose(found, each, rtol=1e-5)
+    assert read == [len({(picture.id, text) for picture, text, _, _ in rows})]
+
+
 def test_tables_of_foil_stand_beside_the_published_ones(drawn):
     root, _, test, _ = drawn
     if not (root / "runs").exists():
