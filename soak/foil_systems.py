@@ -30,12 +30,13 @@ from soak.bison_systems import TIMES, Command, data
 from soak.seed_means import seed_difference, seed_mean
 
 import tellapart as ta
+from tellapart.benchmark.benchmark import Benchmark, load_benchmark
 
 CLASSIFIERS = ("blind-lstm", "cnn-lstm", "lstm-norm-i", "hiecoatt")
 CAPTIONER, MINER = "ic-wang", "neuraltalk"
 SAMPLE = 1000
 """How many items a captioner is tested on: T3 tries every target word of each."""
-SIDES = ("T1@own", "T1-correct@own", "T1-foil@own")
+SIDES = ("T1", "T1-correct", "T1-foil")
 BUILDS = ("paper", "language", "fair")
 
 
@@ -138,20 +139,38 @@ def seed_lines(at: Places, ways: tuple[str, ...]) -> list[str]:
     """A line for each system and build: T1 and its sides as means over seeds, and over Blind."""
     lines = []
     for way in ways:
-        tables: dict[str, dict[str, list[pl.DataFrame]]] = {}
+        test = load_benchmark(at.out / f"{way}-test")
+        tables: dict[str, list[pl.DataFrame]] = {}
         for runs in sorted((at.out / "runs" / way).iterdir()):
             name = runs.name.removeprefix(f"{way}-").rpartition("-")[0]
-            for side in SIDES:
-                told = ta.outcomes([runs], measures=[side])
-                tables.setdefault(name, {}).setdefault(side, []).append(told)
-        for name, sides in tables.items():
-            line = "; ".join(f"{side} {seed_mean(sides[side], name, way)}" for side in SIDES)
-            blind, own = tables.get(CLASSIFIERS[0], {}).get(SIDES[0], []), sides[SIDES[0]]
-            if name != CLASSIFIERS[0] and len(own) == len(blind):
+            tables.setdefault(name, []).append(judged(runs, test))
+        for name, own in tables.items():
+            line = "; ".join(f"{side} {seed_mean(part, name, way)}" for side, part in sides(own))
+            blind = tables.get(CLASSIFIERS[0], [])
+            if name != CLASSIFIERS[0] and len(own) == len(blind) and len(own[0]) == len(blind[0]):
                 value, low, high = seed_difference(own, blind, name, way)
                 line += f"; over Blind {value:+.1f} ({low:+.1f} to {high:+.1f})"
             lines.append(f"{way}, {name}, {len(own)} trainings: {line}")
     return lines
+
+
+def judged(runs: Path, test: Benchmark) -> pl.DataFrame:
+    """A run's own decisions, each with whether its caption is true of its image."""
+    true = {(item.id, f"judge@{i},{j}") for item in test for i, j in item.true}
+    told = ta.outcomes([runs], measures=["T1"])
+    return told.with_columns(is_true=pl.Series([pair in true for pair in asked(told)]))
+
+
+def asked(told: pl.DataFrame) -> Iterator[tuple[str, str]]:
+    """The item and the question of each row."""
+    return zip(told["item"], told["question"], strict=True)
+
+
+def sides(tables: list[pl.DataFrame]) -> Iterator[tuple[str, list[pl.DataFrame]]]:
+    """T1's captions, the true ones, and the foils."""
+    yield SIDES[0], tables
+    yield SIDES[1], [table.filter("is_true") for table in tables]
+    yield SIDES[2], [table.filter(~pl.col("is_true")) for table in tables]
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ pytest.importorskip("accelerate", reason="accelerate is not installed")
 from tests.models.small import one_thread  # noqa: E402
 from tests.models.small_systems import captioned, features, foils  # noqa: E402
 
+import tellapart as ta  # noqa: E402
 from tellapart.errors import BadInput  # noqa: E402
 from tellapart.image_features.store import FeatureSpace  # noqa: E402
 from tellapart.items import word_pair  # noqa: E402
@@ -110,6 +111,32 @@ def test_tables_of_foil_stand_beside_the_published_ones(drawn):
     assert ("LSTM + norm I", "ours", "T1-foil") in names
     assert "racket::glove" in str(four) and r"\begin{tabular}{llllrlr}" in four.to_latex()
     assert [one.name for one in table("foil-4", runs=[root / "runs"]).tables] == ["foil-4"]
+
+
+def test_trainings_of_a_system_are_one_row_of_pairs_by_its_printed_name(drawn, tmp_path):
+    root, _, test, given = drawn
+    runs = []
+    for seed in range(2):
+        other = replace(given, seed=seed, changes=(*given.changes[:3], "lstm=8", "words=8"))
+        train("blind-lstm", root / "train", tmp_path / f"{seed}", options=other)
+        runs += evaluate(f"trained:{tmp_path / str(seed)}", test, tmp_path / "runs")
+    runs += evaluate(f"trained:{tmp_path / '0'}?images=shuffled", test, tmp_path / "runs")
+    (four,) = table("foil-4", runs=runs).tables
+    ours = [(row.name, row.whose, row.measure) for row in four.rows if row.whose != "published"]
+    assert ours == [
+        ("Blind", whose, measure)
+        for measure in ("T1-foil", "T2-content")
+        for whose in ("ours", "ours, images shuffled")
+    ]
+    pairs, shares = {item.id: "::".join(word_pair(item)) for item in test}, {}
+    foils_of = {(item.id, f"judge@0,{item.slot.caption}") for item in test}
+    told = ta.outcomes(runs[:2], measures=["T1@own"])
+    for item, question, right in told[["item", "question", "right"]].rows():
+        if (item, question) in foils_of:
+            shares.setdefault(pairs[item], []).append(right)
+    row = next(row for row in four.rows if row.whose == "ours" and row.measure == "T1-foil")
+    for pair, share in row.easiest:
+        assert len(shares[pair]) % 2 == 0 and share == pytest.approx(100 * np.mean(shares[pair]))
 
 
 def test_one_that_calls_everything_correct_gets_all_true_captions_and_no_foil(drawn):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch", reason="torch is not installed")
@@ -46,17 +47,20 @@ def test_the_first_seed_of_every_build_is_done_before_the_second_of_any():
 
 def test_seed_lines_are_means_over_the_runs_and_stand_beside_blind(tmp_path):
     at = Places(tmp_path, tmp_path, tmp_path)
-    bench = save_benchmark(foils(captioned(tmp_path)), tmp_path / "test")
-    shares: dict[str, list[float]] = {}
+    bench = save_benchmark(foils(captioned(tmp_path)), tmp_path / "paper-test")
+    shares: dict[str, list[list[float]]] = {}
     for name, number in (("blind-lstm", 0), ("cnn-lstm", 2)):
         for seed in range(2):
             folder = tmp_path / "runs" / "paper" / f"paper-{name}-{seed}"
             runs = ta.evaluate(f"chance?seed={number + seed}", on=bench, out=folder)
-            told = ta.outcomes(runs, measures=["T1@own"])
-            shares.setdefault(name, []).append(100 * told["share"].mean())
+            own = ("T1", "T1-correct", "T1-foil")
+            values = {row.measure: 100 * row.value for row in ta.measure(runs, measures=own).rows}
+            shares.setdefault(name, []).append([values[side] for side in own])
     blind, seeing = seed_lines(at, ("paper",))
-    means = {name: sum(own) / 2 for name, own in shares.items()}
-    assert blind.startswith(f"paper, blind-lstm, 2 trainings: T1@own {means['blind-lstm']:.1f} (")
-    assert "T1-correct@own" in blind and "T1-foil@own" in blind and "over Blind" not in blind
-    apart = means["cnn-lstm"] - means["blind-lstm"]
-    assert f"over Blind {apart:+.1f} (" in seeing
+    means = {name: np.mean(own, axis=0) for name, own in shares.items()}
+    for name, line in (("blind-lstm", blind), ("cnn-lstm", seeing)):
+        assert line.startswith(f"paper, {name}, 2 trainings: T1 {means[name][0]:.1f} (")
+        assert f"T1-correct {means[name][1]:.1f} (" in line
+        assert f"T1-foil {means[name][2]:.1f} (" in line
+    apart = means["cnn-lstm"][0] - means["blind-lstm"][0]
+    assert "over Blind" not in blind and f"over Blind {apart:+.1f} (" in seeing
