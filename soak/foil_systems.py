@@ -1,8 +1,8 @@
 """FOIL's systems on real photographs, from the data to Tables 2, 3 and 4, with the package's verbs.
 
 There are three builds of FOIL from COCO's captions and objects: `paper`, mined by NeuralTalk, which
-sees the picture; `language`, mined by a language model, which does not; `fair`, whose foils cannot
-be told from the truth by text alone. Each has foils of training images with the training pairs, for
+sees the picture; `language`, mined by a language model, which does not; `fair`, balanced pairs, of
+which text alone gets exactly half. Each has foils of training images with the training pairs, for
 training four classifiers, and of other images with the test pairs. IC-Wang and NeuralTalk are
 captioners: they learn from captions of training images. Corpora and features are those of
 `bison_systems.py`, whose folder may be given; finished parts are not repeated, so an interrupted
