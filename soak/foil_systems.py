@@ -149,7 +149,8 @@ def seed_lines(at: Places, ways: tuple[str, ...]) -> list[str]:
             if name != CLASSIFIERS[0] and len(own) == len(blind) and len(own[0]) == len(blind[0]):
                 value, low, high = seed_difference(own, blind, name, way)
                 line += f"; over Blind {value:+.1f} ({low:+.1f} to {high:+.1f})"
-            lines.append(f"{way}, {name}, {len(own)} trainings: {line}")
+            trainings = "1 training" if len(own) == 1 else f"{len(own)} trainings"
+            lines.append(f"{way}, {name}, {trainings}: {line}")
     return lines
 
 

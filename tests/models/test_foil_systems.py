@@ -262,6 +262,10 @@ def test_a_trained_captioner_judges_and_replaces_in_its_own_way(drawn, tmp_path)
     names = ("T1@own", "T2-content@replacement", "T3@substitution", "T1@fitted")
     rows = {row.measure: row for row in measure(run, measures=(*names, "T3@linear")).rows}
     assert set(rows) == set(names) and not any(row.failed for row in rows.values())
+    (own,) = evaluate(f"trained:{root / 'own'}", test, tmp_path / "runs")
+    notes = table("foil-2", runs=[run, own]).tables[0].notes
+    told = "ours: T2-nouns, T2-content by replacement (IC-Wang); change (LSTM + norm I)"
+    assert told in notes, "systems are named as in their rows"
     model = load(f"trained:{tmp_path / 'wang'}")
     item = next(iter(test))
     text, picture = item.captions[item.slot.caption], test.pictures(item)[0]
