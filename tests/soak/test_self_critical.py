@@ -12,8 +12,8 @@ from tests.models.small import one_thread
 
 SMALL = Campaign(
     scenes=60, held_out=20, system="showtell",
-    first=("width=32", "epochs=10", "least=1", "rate=0.02", "batch=20"),
-    second=("epochs=2", "rate=0.002", "batch=20"),
+    first=("width=32", "epochs=5", "least=1", "rate=0.02", "batch=20"),
+    second=("epochs=4", "rate=0.005", "batch=20"),
 )  # fmt: skip
 
 
