@@ -34,6 +34,13 @@ from tellapart.models.model import ModelInfo, NamedModel
 from tellapart.types import Floats32, silent
 from tellapart.verbs.build.foil import FoilOptions
 
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attackers of few trees: what they find is planted, and each tree costs milliseconds."""
+    monkeypatch.setattr("tellapart.attack.trees.ROUNDS", 30)
+
+
 HOME = {"dog": "on a sofa", "cow": "in a field"}
 ANYWHERE = ("near a tree", "by the water", "in the rain")
 
@@ -64,10 +71,10 @@ def chosen(corpus: Corpus, candidates: list[PairCandidate], **more: object):  # 
 
 
 def test_what_text_tells_apart_is_left_out_and_the_rest_is_kept_both_ways() -> None:
-    corpus, candidates = animals(600)
+    corpus, candidates = animals(400)
     fair = chosen(corpus, candidates, share=0.3)
     kept = [candidates[place] for place in fair.places.tolist()]
-    assert len(kept) > 100
+    assert len(kept) > 80
     assert not [one for one in kept if "sofa" in one.true or "field" in one.true]
     assert sum(one.was == "dog" for one in kept) == len(kept) / 2
     assert fair.attack is not None

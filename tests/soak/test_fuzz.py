@@ -22,7 +22,7 @@ READERS = (
     "benchmark", "scores", "layout", "settings", "participants", "results", "address", "features",
     "regions", "boxes", "system", "checkpoint", "pairs",
 )  # fmt: skip
-INPUTS = 50
+INPUTS = 30
 
 
 @pytest.fixture(scope="module")
