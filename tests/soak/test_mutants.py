@@ -37,7 +37,7 @@ def test_a_line_faces_its_tests_quickest_first_and_on_one_database():
 
 
 def test_of_many_tests_all_that_are_quick_are_run_and_of_slow_ones_the_quickest():
-    for each, number in ((0.01, 200), (1.0, 60)):
+    for each, number in ((0.01, 200), (0.5, 60), (1.0, 39), (50.0, 1)):
         seconds = {f"t{k}": each + k / 1e6 for k in range(200)}
         covering = Covering({"m.py:2": list(seconds)[::-1]}, seconds)
         assert covering.of(Mutant(Path("m.py"), "any", 0, 2, 0)) == list(seconds)[:number]
