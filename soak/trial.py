@@ -34,7 +34,7 @@ LIBRARIES = (
     "scipy.optimize", "polars", "PIL.Image", "numba", "sqlalchemy", "fastapi", "uvicorn", "httpx",
     "typer",
 )  # fmt: skip
-LEAST_SECONDS, TIMES = 60.0, 10.0
+LEAST_SECONDS, TIMES = 15.0, 5.0
 """Processor time for a mutant's tests: so much, or so many times what they took unchanged."""
 PATIENCE = 10
 """How many times as long they may take by the clock, on a machine with other work."""

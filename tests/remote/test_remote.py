@@ -96,7 +96,7 @@ def run(*words: str) -> str:
 
 def whole_way(root: str) -> None:
     """Corpus, build, evaluate, measure and report below a folder or an address."""
-    run("world", f"{root}/world", "--scenes", "40", "--seed", "3")
+    run("world", f"{root}/world", "--scenes", "20", "--seed", "3")
     run("build", "bison", f"{root}/world", f"{root}/bison", "--verifier", "oracle", "--seed", "1")
     run(
         "evaluate",
