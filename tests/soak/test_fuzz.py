@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from soak.fuzz import compiled_modules, in_own_process
 from soak.judge import Judge
 from soak.mutations import pick
 from soak.readers import targets
@@ -61,6 +63,20 @@ def test_a_mutated_file_is_read_or_refused_with_a_clear_error(every, tmp_path, n
     wrong = [judge.judge(data) for data in inputs(every[name], INPUTS)]
     assert [one for one in wrong if one] == []
     assert judge.counts["read"] > 5 and judge.counts["refused"] > 5
+
+
+def test_what_numba_compiles_is_not_instrumented():
+    found = compiled_modules()
+    assert "tellapart.text.caption_metrics.sentences" in found and len(found) < 20
+    assert all(callable(import_module(name).kernel) for name in found)
+
+
+@pytest.mark.campaign
+def test_the_campaign_starts_where_its_tools_are_installed(tmp_path):
+    """In a process of its own, with coverage counted: kernels are compiled all the same."""
+    pytest.importorskip("atheris", reason="the soak extra is not installed")
+    found = in_own_process("participants", 40, 0, tmp_path)
+    assert found["inputs"] == 40 and found["failed"] == 0 and found["read"] > 5
 
 
 @pytest.mark.parametrize("name", ["coco", "csv", "jsonl", "parquet", "mcic"])

@@ -173,6 +173,8 @@ def test_the_best_of_four_leads_to_the_original_against_the_chosen_one():
     assert form.shown[0].text == "caption 1 of x"
     (following,) = questions.types.get("first-second-both").follow(matter, "2")
     assert following.images == ("x-i0", "x-i3") and following.captions == ("caption 0 of x",)
+    assert not only("best-image", grid_item("x", 3, 2, {(0, 0)})), "no original, no edited caption"
+    assert not only("best-image", grid_item("x", 2, 2, {(0, 0)}, original=(0, 0)))
     (plain,) = only("best-image", grid_item("y", 4, 1, set()))
     assert len(questions.types.get("best-image").form(plain).options) == 4
     assert not list(questions.types.get("first-second-both").follow(plain, "2"))
@@ -195,6 +197,10 @@ def test_what_people_see_beside_the_options_is_what_it_is_called():
     one = grid_item("y", 1, 2, {(0, 0)})
     assert shown("rate-correctness", one) == [
         ("Picture", 0, ""), ("Caption", None, "caption 0 of y"),
+    ]  # fmt: skip
+    assert shown("choose-caption", grid_item("z", 2, 2, {(0, 0)})) == [("Picture", 0, "")]
+    assert shown("foil", foil_item()) == [
+        ("Picture", 0, ""), ("Caption", None, "A dog on a couch."),
     ]  # fmt: skip
 
 
