@@ -123,7 +123,10 @@ def test_places_that_count_from_one_are_said_in_a_layout(desk):
 
 
 def test_a_kind_may_be_called_by_a_number_and_a_place_is_no_endless_one(desk):
-    text = 'images: pic\ncaptions: ["yes", "no"]\ntrue: answer\nkind: "{sort}"\nkinds: {Replace Object: 7}'
+    text = (
+        'images: pic\ncaptions: ["yes", "no"]\ntrue: answer\n'
+        'kind: "{sort}"\nkinds: {Replace Object: 7}'
+    )
     layout = desk.write("mine.yaml", text)
     file = write(desk, "t.json", [{**ROWS[0], "answer": 0}])
     assert desk.get("table", file, layout=layout).items[0].kind == "7"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -77,6 +78,21 @@ def test_the_campaign_starts_where_its_tools_are_installed(tmp_path):
     pytest.importorskip("atheris", reason="the soak extra is not installed")
     found = in_own_process("participants", 40, 0, tmp_path)
     assert found["inputs"] == 40 and found["failed"] == 0 and found["read"] > 5
+
+
+@pytest.mark.parametrize(
+    "settings", [{"joint": -1}, {"words": -1}, {"dropout": 1.5}, {"hidden": 10**9, "words": 10**9}]
+)
+def test_a_system_that_cannot_be_made_is_refused_by_name(every, tmp_path, settings):
+    if "system" not in every:
+        pytest.skip("torch is not installed")
+    target = every["system"]
+    place = list(target.files).index("system.json")
+    card = json.loads(target.files["system.json"])
+    card["settings"] |= settings
+    judge = Judge(target, tmp_path / "in", tmp_path / "kept")
+    assert judge.judge(bytes([2 * place]) + json.dumps(card).encode()) == ""
+    assert judge.counts["refused"] == 1
 
 
 @pytest.mark.parametrize("name", ["coco", "csv", "jsonl", "parquet", "mcic"])
