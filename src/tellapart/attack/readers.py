@@ -89,11 +89,6 @@ class Readers:
             return cls()
         return cls(PackagedSentences.installed(), _language(lm), most)
 
-    @classmethod
-    def of_sentences(cls) -> Readers:
-        """The sentence encoder alone, where it is installed: it reads a text in milliseconds."""
-        return cls(PackagedSentences.installed())
-
     @property
     def told(self) -> str:
         """What is read beside counts, in words; empty where nothing is."""
@@ -105,11 +100,16 @@ class Readers:
         return " and ".join(parts)
 
     def sample(self, choices: Choices, seed: int) -> Choices:
-        """As many choices as a language model can read, by lot."""
+        """As many choices as a language model can read: whole groups, by lot.
+
+        Of two choices with the same texts and the opposite truth, one alone would say something.
+        """
         if self.language is None or len(choices) <= self.most:
             return choices
-        lots = seeds.rng(seed, "attack", "read").permutation(len(choices))[: self.most]
-        return choices.some(np.sort(lots))
+        sizes = np.bincount(choices.group)
+        lots = seeds.rng(seed, "attack", "read").permutation(len(sizes))
+        fits = np.cumsum(sizes[lots]) <= self.most
+        return choices.some(np.isin(choices.group, lots[fits]))
 
     def with_columns(
         self,
@@ -132,16 +132,6 @@ class Readers:
             logs = read(self.language, choices.texts, progress)[choices.text]
             features = features.with_columns(logs.astype(float), LOGS, LANGUAGE_MODEL)
         return features
-
-    def with_directions(self, features: Features, choices: Choices) -> Features:
-        """Features with where the sentence encoder puts each option; as they are without one.
-
-        No other captions are read for it: it is for those who choose among thousands of texts.
-        """
-        if self.sentences is None:
-            return features
-        rows = read(self.sentences, choices.texts)
-        return features.with_columns(*_encoded(rows, choices), ENCODER)
 
     def _nearest(
         self,

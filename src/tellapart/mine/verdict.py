@@ -7,7 +7,7 @@ can be compared.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -28,16 +28,14 @@ NEAR, FAR = 0.5, 0.2
 """On the scale from random captions (0) to captions of one image (1): near above, far below."""
 CLEARLY = 0.02
 """A guess gets a warning if its lower end is at least this far above chance."""
-ENOUGH_CAPTIONS = 60_000
-"""A fair part chosen with fewer captions is not fair against attackers who know more."""
 TextPair = tuple[str, str]
 
 REMEDIES = {
     "mcic": "--options fair-sets makes each caption of a set the true one once",
-    "negatives": "tellapart refine keeps negatives that text does not give away; --lists-from "
-    "with a larger corpus gives rules more to choose from",
-    "foil": "without --unfiltered, foils are chosen that text does not give away; --captions-from "
-    "with a larger corpus improves the choice",
+    "negatives": "without --unfiltered, both captions of an item are asked of two images, and each "
+    "is true of one",
+    "foil": "without --unfiltered, both captions of an item are asked of two images, and each is "
+    "true of one",
 }
 """What to do if a builder's items can be guessed."""
 
@@ -144,8 +142,12 @@ def _guess_lines(benchmark: Benchmark, builder: str) -> Iterator[str]:
         return
     made = benchmark.card.made
     known = TextAlone.of_card(made, benchmark.sha256)
-    if known is None and _takes_turns(benchmark):
-        yield "not guessable from the text alone: each caption of a set is the true one once"
+    above = known is not None and known.overall.low > known.overall.chance + CLEARLY
+    if not above and _takes_turns(benchmark):
+        yield (
+            "not guessable from the text alone: of captions that are asked together, each is true "
+            "as often as the others"
+        )
         return
     if known is None:
         yield f"guessable: not measured yet; see: tellapart audit {benchmark.root}"
@@ -153,29 +155,25 @@ def _guess_lines(benchmark: Benchmark, builder: str) -> Iterator[str]:
     own = known.overall
     told = f"{percent(own.value)}% ({own.interval}, chance {percent(own.chance)}%)"
     told += f" by {known.attacker}"
-    if own.low > own.chance + CLEARLY:
+    if above:
         remedy = REMEDIES.get(builder, "tellapart audit says how")
         yield f"guessable from the text alone: {told}; {remedy}"
     else:
         yield f"hardly guessable from the text alone: {told}"
-    few = (made.get("fair") or {}).get("captions_known")
-    if isinstance(few, int) and few < ENOUGH_CAPTIONS:
-        yield (
-            f"attackers knew only {few:,} captions when items were chosen; with many more of the "
-            "same kind, more can be guessed; give others with --captions-from"
-        )
 
 
 def _takes_turns(benchmark: Benchmark) -> bool:
-    """Whether each caption of every set is the true one exactly once."""
-    sets: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    """Whether of the captions that are asked together each is the true one as often."""
+    sets: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     for images, captions, true in benchmark.items.frame.select(
         "images", "captions", "true_cells"
     ).iter_rows():
         if len(images) != 1 or len(true) != 1:
             return False
-        sets[tuple(sorted(captions))].append(captions[true[0][1]])
-    return bool(sets) and all(tuple(sorted(true)) == key for key, true in sets.items())
+        sets[tuple(sorted(captions))][captions[true[0][1]]] += 1
+    return bool(sets) and all(
+        set(times) == set(key) and len(set(times.values())) == 1 for key, times in sets.items()
+    )
 
 
 def _picture_lines(benchmark: Benchmark) -> Iterator[str]:

@@ -13,16 +13,17 @@ import numpy as np
 from tellapart import seeds
 from tellapart.errors import BadInput
 from tellapart.items import Grid, Item, Origin, Slot, Word, drawn_order
-from tellapart.mine.fair import PairCandidate
+from tellapart.mine.balanced.pairs import BalancedPair, PairCandidate
 from tellapart.mine.foil import FoilMethod
 from tellapart.mine.foil.foils import FoilCaption, Foils
-from tellapart.mine.foil.hardest import Hardness, by_hardness, language_scores
+from tellapart.mine.foil.hardest import Hardness, by_hardness
 from tellapart.mine.verifier import Verifier
 from tellapart.questions import Ask, questions
 from tellapart.text.content_words import LexiconTagger, content_words
+from tellapart.text.parses import Parse
 from tellapart.text.spacy_pipeline import find_pipeline
 from tellapart.text.table_text import aligned
-from tellapart.types import Ints, Progress
+from tellapart.types import Progress
 
 PAPER = {
     "outdoor": 107, "food": 10407, "indoor": 4911, "appliance": 2811, "sports": 16276,
@@ -32,8 +33,8 @@ PAPER = {
 """Foil captions in FOIL-COCO's test set (Shekhar et al. 2017, Table 3)."""
 PAPER_CHANCE = {"T1": 50.0, "T2-nouns": 23.25, "T2-content": 15.87, "T3": 1.38}
 """Chance levels in percent (Table 2)."""
-CANDIDATES = 6
-"""How many foils of a caption are candidates for a fair part."""
+Span = tuple[int, int]
+"""Where something begins and ends in a text."""
 ASKS = {"T2-nouns": Ask.NOUN, "T2-content": Ask.WORD, "T3": Ask.MEND}
 
 
@@ -77,33 +78,25 @@ class FoilItems:
             if len(sources) == limit:
                 return
 
-    def candidates(self) -> tuple[Ints, list[PairCandidate]]:
-        """The candidate foils by row: for each caption the likeliest few.
-
-        These are the foils that a language model of the captions finds as probable as the truth.
-        """
-        foils, per_image = self.foils, self.method.per == "image"
-        gain = np.abs(language_scores(foils)) if foils.parses is not None else np.zeros(len(foils))
-        lots = seeds.rng(self.seed, "foil", "candidates").random(len(foils))
-        order = np.lexsort((lots, gain, foils.caption))
-        caption = foils.caption[order]
-        begins = np.flatnonzero(np.r_[True, caption[1:] != caption[:-1]]) if len(caption) else order
-        rank = np.arange(len(order)) - np.repeat(begins, np.diff(np.r_[begins, len(order)]))
-        rows = np.sort(order[rank < CANDIDATES]).astype(np.int64)
-        names = foils.table.names
-        made: dict[tuple[str, str, str], int] = {}
+    def candidates(self) -> list[PairCandidate]:
+        """All foils, by row: what text alone finds likely makes no difference to pairs."""
+        foils = self.foils
+        words, mentions = foils.words, foils.mentions
+        begins = words.begin[mentions.first[foils.mention]].tolist()
+        ends = words.end[mentions.last[foils.mention]].tolist()
+        per_image = self.method.per == "image"
         listed: list[PairCandidate] = []
-        for row in rows.tolist():
-            (image, text), target = foils.source(row), names[int(foils.target[row])]
-            foil = names[int(foils.foil[row])]
+        for row, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+            image, text = foils.source(row)
+            foil, number = foils.written(row), int(mentions.plural[foils.mention[row]])
+            was, now = (f"{int(name)} {number}" for name in (foils.target[row], foils.foil[row]))
             source = image if per_image else f"{image}\n{text}"  # two people may write the same
-            one = PairCandidate(
-                source, image, target.supercategory, text, foils.written(row).text, target.word,
-                foil.word,
-            )  # fmt: skip
-            if made.setdefault((image, text, one.false), row) == row:
-                listed.append(one)
-        return np.array(list(made.values()), np.int64), listed
+            kind = foils.table.names[int(foils.target[row])].supercategory
+            put = foil.text[foil.start : foil.end]
+            listed.append(
+                PairCandidate(source, image, kind, text, foil.text, begin, end, put, was, now)
+            )
+        return listed
 
     def card(self, chooser: str) -> dict[str, Any]:
         """The card's description of how the items were made."""
@@ -133,33 +126,72 @@ class FoilItems:
         """The item of one foil."""
         foils = self.foils
         caption = int(foils.caption[row])
-        caption_id = foils.caption_ids[caption]
-        (image, original), foil_caption = foils.source(row), foils.written(row)
+        (_, original), foil_caption = foils.source(row), foils.written(row)
+        mention = int(foils.mention[row])
+        was = (
+            int(foils.words.begin[foils.mentions.first[mention]]),
+            int(foils.words.end[foils.mentions.last[mention]]),
+        )
+        foil = _Foil(
+            caption, original, foil_caption, self._words_of(original, caption), was,
+            int(foils.target[row]), int(foils.foil[row]), bool(foils.mentions.plural[mention]),
+        )  # fmt: skip
+        return self._item(foil)
+
+    def both(
+        self, pairs: Sequence[BalancedPair], rows: Sequence[int], parsed: Sequence[Parse]
+    ) -> Iterator[tuple[Item, Item]]:
+        """The two items of each pair: what is the foil of one is true of the other.
+
+        `rows` are the foils of the candidates, `parsed` the pairs' texts.
+        """
+        foils = self.foils
+        for pair, parse in zip(pairs, parsed, strict=True):
+            one, other = (rows[place] for place in (pair.first, pair.second))
+            plural = bool(foils.mentions.plural[foils.mention[one]])
+            target, foil = int(foils.target[one]), int(foils.foil[one])
+            words = content_words(parse)
+            moved = _moved(words, pair.span, pair.other_span)
+            first = _Foil(
+                int(foils.caption[one]), pair.text, FoilCaption(pair.other, *pair.other_span),
+                words, pair.span, target, foil, plural,
+            )  # fmt: skip
+            second = _Foil(
+                int(foils.caption[other]), pair.other, FoilCaption(pair.text, *pair.span),
+                moved, pair.other_span, foil, target, plural,
+            )  # fmt: skip
+            yield self._item(first), self._item(second)
+
+    def _item(self, made: _Foil) -> Item:
+        foils, names = self.foils, self.foils.table.names
+        caption_id = foils.caption_ids[made.caption]
+        target, foil, foil_caption = names[made.target], names[made.foil], made.foil_caption
         order = drawn_order(seeds.rng(self.seed, "foil", "order", caption_id))
-        target = foils.table.names[int(foils.target[row])]
-        foil = foils.table.names[int(foils.foil[row])]
+        span = (foil_caption.start, foil_caption.end)
         slot = Slot(
             caption=1,
             start=foil_caption.start,
             end=foil_caption.end,
             target=target.word,
             foil=foil_caption.text[foil_caption.start : foil_caption.end],
-            plural=bool(foils.mentions.plural[foils.mention[row]]),
-            words=self._words(row, caption, foil_caption),
-            candidates=self._candidates(caption, int(foils.target[row])),
+            plural=made.plural,
+            words=self._words(made.words, made.was, span, foil_caption.text),
+            candidates=self._candidates(made.caption, made.target),
         )
         notes = {"target": target.word, "foil": foil.word}
         if self.method.split != "none":
             notes["split"] = self.method.part
-        captions = (original, foil_caption.text)
         return Item.built(
             "foil",
-            Grid.caption_choice(image, captions, order, slot=slot),
+            Grid.caption_choice(
+                foils.images[int(foils.image_of[made.caption])],
+                (made.original, foil_caption.text), order, slot=slot,
+            ),
             kind=target.supercategory,
             origin=Origin(
                 "tellapart build foil", foils.corpus.name, caption_id, self.seed, notes=notes
             ),
-        )
+        )  # fmt: skip
 
     def _candidates(self, caption: int, target: int) -> tuple[str, ...]:
         """Words for T3: other things that the image shows would correct the caption, too."""
@@ -169,26 +201,42 @@ class FoilItems:
         absent = self.foils.rules.absent[self.foils.image_of[caption]].tolist()
         return tuple(n.word for k, n in enumerate(names) if absent[k] or k == target)
 
-    def _words(self, row: int, caption: int, foil_caption: FoilCaption) -> tuple[Word, ...]:
-        """The content words of the foil caption; the foil counts as one, however long."""
-        foils, text = self.foils, foil_caption.text
-        if foils.parses is None:
-            words, longer = self._tagger.content_words(text), 0
-            begin, end = foil_caption.start, foil_caption.end
-        else:  # words of the original, moved to their positions in the foil caption
-            words, longer = content_words(foils.parses[caption]), len(text)
-            longer -= len(foils.words.texts[caption])
-            mention = foils.mention[row]
-            begin = int(foils.words.begin[foils.mentions.first[mention]])
-            end = int(foils.words.end[foils.mentions.last[mention]])
-        ahead = [word for word in words if word.end <= begin]
-        slot = Word(foil_caption.start, foil_caption.end, True)
-        behind = [
-            Word(word.start + longer, word.end + longer, word.noun)
-            for word in words
-            if word.start >= end
-        ]
-        return (*ahead, slot, *behind)
+    def _words_of(self, original: str, caption: int) -> tuple[Word, ...]:
+        """The content words of an original, where a parse tells them."""
+        parses = self.foils.parses
+        return content_words(parses[caption]) if parses is not None else ()
+
+    def _words(self, words: tuple[Word, ...], was: Span, now: Span, text: str) -> tuple[Word, ...]:
+        """The content words of a foil caption; the foil counts as one, however long."""
+        if self.foils.parses is None:
+            return _moved(self._tagger.content_words(text), now, now)
+        return _moved(words, was, now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Foil:
+    """A foil caption, and the original with its content words; `was` is what gave way."""
+
+    caption: int
+    original: str
+    foil_caption: FoilCaption
+    words: tuple[Word, ...]
+    was: Span
+    target: int
+    foil: int
+    plural: bool
+
+
+def _moved(words: Sequence[Word], was: Span, now: Span) -> tuple[Word, ...]:
+    """Words of a text in which something else stands at [start, end): it counts as one noun."""
+    longer = now[1] - was[1]
+    ahead = [word for word in words if word.end <= was[0]]
+    behind = [
+        Word(word.start + longer, word.end + longer, word.noun)
+        for word in words
+        if word.start >= was[1]
+    ]
+    return (*ahead, Word(*now, True), *behind)
 
 
 def nothing_left(foils: Foils, method: FoilMethod) -> BadInput:

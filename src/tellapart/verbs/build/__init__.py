@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -54,22 +54,11 @@ class BuildOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FairBuildOptions(BuildOptions):
-    """Options of builders whose items must not be solvable from their texts alone.
-
-    Text-only models learn from the corpus itself and from `captions_from`.
-    """
+    """Options of builders whose items must not be solvable from their texts alone."""
 
     unfiltered: Annotated[
         bool, Help("Keep items that a text-only model can solve, as the papers do.")
     ] = False
-    captions_from: Annotated[
-        Any,
-        Help("Another corpus for text-only models to learn from; more captions make fairer items."),
-    ] = None
-
-    def captions_known(self) -> Corpus | None:
-        """The additional corpus, if one is given."""
-        return None if self.captions_from is None else open_corpus(self.captions_from)
 
 
 READING = ("images", "objects", "image_column", "caption_column", "skip_bad")
@@ -178,10 +167,37 @@ def builder_card(
 def nothing_fair(candidates: int) -> BadInput:
     """The error for an empty fair part: why, and what to do."""
     return BadInput(
-        f"none of the {candidates:,} candidates has a twin that cannot be told apart by text alone",
-        allowed="many captions in which either of two words can be true",
+        f"none of the {candidates:,} candidates is true of another image, by its captions",
+        allowed="many captions that say like things of different pictures",
         todo="give more captions, or keep guessable items with --unfiltered",
     )
+
+
+def twins(pairs: Iterable[tuple[Item, Item]]) -> list[Item]:
+    """The items of balanced pairs, with a note in both that names their pair."""
+    from tellapart.benchmark.groups import TWINS
+
+    named: list[Item] = []
+    for pair in pairs:
+        for item in pair:
+            notes = {**item.origin.notes, TWINS: pair[0].id}
+            named.append(replace(item, origin=replace(item.origin, notes=notes)))
+    return named
+
+
+def text_alone_card(
+    items: Sequence[Item], corpus: Corpus, seed: int, progress: Progress
+) -> dict[str, Any]:
+    """For the card: what attackers get of items that know the corpus's captions of other images."""
+    from tellapart.attack.attack import Attackers, attack_benchmark
+    from tellapart.attack.statistics import CaptionSource
+    from tellapart.benchmark.benchmark import Card, make_benchmark
+
+    images = [corpus.image(image) for image in dict.fromkeys(item.images[0] for item in items)]
+    benchmark = make_benchmark(Card("kept"), corpus.root, items, images)
+    source = CaptionSource.of_corpus(corpus)
+    attack = attack_benchmark(benchmark, source, Attackers(seed), progress)
+    return {"text_alone": attack.to_card()} if attack else {}
 
 
 def save_items(

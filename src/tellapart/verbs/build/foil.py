@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ from tellapart.verbs.build import (
     nothing_fair,
     save_items,
     source_corpus,
+    text_alone_card,
+    twins,
 )
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from tellapart.corpus.corpus import Corpus
     from tellapart.items import Item
     from tellapart.mine.foil.items import FoilItems
+    from tellapart.text.parses import Parse
     from tellapart.work.stages import StagedCrew
 
 MEASURES = (
@@ -112,29 +115,42 @@ def _hardest(
 def _fair(
     maker: FoilItems, corpus: Corpus, options: FoilOptions, progress: Progress
 ) -> tuple[list[Item], dict[str, Any]]:
-    """Foils that text alone cannot tell from the truth."""
-    from tellapart.attack.fairness import FairRecipe
-    from tellapart.mine.fair import fair_pairs
+    """Pairs of items with the same two captions, of which each is true once."""
+    from tellapart.mine.balanced.pairs import balanced_pairs
     from tellapart.mine.verifier import Verifier
+    from tellapart.store.cache import default_folder
+    from tellapart.text.parse import parse
 
     if options.hardest != "auto":
         raise BadInput(
             f"--hardest {options.hardest} picks foils that text alone may tell from the truth",
             todo="add --unfiltered, or omit --hardest",
         )
+    if maker.foils.parses is None:
+        raise BadInput(
+            "fair foils need a parser: it tells what a caption says",
+            todo="add --unfiltered, or omit --parser none",
+        )
     verifier = Verifier(corpus, options.verifier)
-    rows, candidates = maker.candidates()
+    candidates = maker.candidates()
     if not candidates:
         return [], {}
-    fair = fair_pairs(
-        candidates, corpus, options.captions_known(),
-        lambda one: verifier.may_differ(one.image, one.true, one.false),
-        items=options.items, recipe=FairRecipe(seed=options.seed), progress=progress,
+
+    def parsed(texts: Sequence[str]) -> Sequence[Parse]:
+        return parse(texts, model=maker.method.parser, cache=default_folder(), progress=progress)
+
+    balanced = balanced_pairs(
+        candidates, parsed, verifier.may_differ,
+        items=options.items, seed=options.seed, progress=progress,
     )  # fmt: skip
-    if not len(fair.places):
+    if not balanced.pairs:
         raise nothing_fair(len(candidates))
-    items = [maker.item(int(row)) for row in rows[fair.places]]
-    return fair.name_twins(items), {**maker.card("chosen as plausible as the truth"), **fair.card()}
+    texts = parsed([pair.text for pair in balanced.pairs])
+    both = maker.both(balanced.pairs, range(len(candidates)), texts)
+    chosen = "as true of another image as it is false of this one"
+    items = twins(both)
+    figure = text_alone_card(items, corpus, options.seed, progress)
+    return items, {**maker.card(chosen), **balanced.card(), **figure}
 
 
 def _tables(made: Mapping[str, Any]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,6 +21,8 @@ from tellapart.verbs.build import (
     nothing_fair,
     save_items,
     source_corpus,
+    text_alone_card,
+    twins,
 )
 
 if TYPE_CHECKING:
@@ -30,13 +32,8 @@ if TYPE_CHECKING:
     from tellapart.mine.negatives.negative import Negative, NegativeSet
     from tellapart.work.stages import StagedCrew
 
-CANDIDATES = 8
-"""How many negatives of each kind are made per caption, to choose a fair part from."""
-SHARE = 0.25
-"""Of the captions with negatives of a kind, the share that should keep one, if possible.
-
-There is more choice than with foils, because rules draw negatives by how likely they are.
-"""
+CANDIDATES = 200
+"""How many negatives of each kind are made per caption, to choose balanced pairs from."""
 SPLITS = ("train", "validation")
 ADDING = {"add-object", "add-attribute"}
 DETAILS_TOLD = {
@@ -175,35 +172,47 @@ def _all(
 def _fair(
     result: NegativeSet, corpus: Corpus, options: NegativesOptions, progress: Progress
 ) -> tuple[list[Item], dict[str, Any]]:
-    """Negatives that text alone cannot tell from the truth."""
-    from tellapart.attack.fairness import FairRecipe
-    from tellapart.mine.fair import PairCandidate, fair_pairs
+    """Pairs of negatives with the same two texts, of which each is true once."""
+    from tellapart.mine.balanced.pairs import PairCandidate, balanced_pairs, exchanged
+    from tellapart.mine.negatives.negative import negative_item
     from tellapart.mine.verifier import Verifier
-    from tellapart.text.english import alike
+    from tellapart.store.cache import default_folder
+    from tellapart.text.parse import parse
+    from tellapart.text.parses import Parse
 
     verifier = Verifier(corpus, options.verifier)
     made = list(result.distinct(corpus))
-    form = (lambda text: text) if options.as_written else alike
-    # At most one per caption and kind is kept: negatives of other kinds are other tests.
-    candidates = [
-        PairCandidate(
-            f"{one.kind}\n{one.caption}", one.image, one.kind, form(one.original), form(one.text),
-            one.was, one.now,
-        )
-        for one in made
-    ]  # fmt: skip
-    if not candidates:
+    if not made:
         return [], {}
-    recipe = FairRecipe(share=SHARE, by_kind=True, seed=options.seed)
-    fair = fair_pairs(
-        candidates, corpus, options.captions_known(),
-        lambda one: verifier.may_differ(one.image, one.true, one.false),
-        items=options.items, recipe=recipe, progress=progress,
+    candidates: list[PairCandidate] = []
+    for one in made:
+        start, end, put = exchanged(one.original, one.text)
+        names = (one.original[start:end].lower(), put.lower())
+        texts = (one.original, one.text)
+        candidates.append(
+            PairCandidate(one.caption, one.image, one.kind, *texts, start, end, put, *names)
+        )
+
+    def parsed(texts: Sequence[str]) -> Sequence[Parse]:
+        cache = options.cache or default_folder()
+        return parse(texts, model=options.parser, cache=cache, progress=progress)
+
+    balanced = balanced_pairs(
+        candidates, parsed, verifier.may_differ,
+        items=options.items, seed=options.seed, progress=progress,
     )  # fmt: skip
-    if not len(fair.places):
+    if not balanced.pairs:
         raise nothing_fair(len(candidates))
-    items = _items(corpus, (made[place] for place in fair.places.tolist()), options)
-    return fair.name_twins(items), fair.card()
+
+    def item(place: int, true: str, false: str) -> Item:
+        own = replace(made[place], original=true, text=false)
+        return negative_item(corpus, own, as_written=options.as_written, seed=options.seed)
+
+    items = twins(
+        (item(pair.first, pair.text, pair.other), item(pair.second, pair.other, pair.text))
+        for pair in balanced.pairs
+    )
+    return items, {**balanced.card(), **text_alone_card(items, corpus, options.seed, progress)}
 
 
 def _items(corpus: Corpus, negatives: Iterable[Negative], options: NegativesOptions) -> list[Item]:
