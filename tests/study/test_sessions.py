@@ -69,8 +69,10 @@ def test_a_session_lasts_sixty_days_and_what_has_ended_is_taken_away(make_study,
 
 def test_consent_and_what_was_seen_are_a_persons_own(make_study, clock):
     study = make_study(4)
-    early, late = join(study, 2)
+    (early,) = join(study, 1)
     before = rows(study, t.person, code=early.code)[0]
+    clock.turn(HOUR)
+    (late,) = join(study, 1)
     clock.turn(HOUR)
     late.do(lambda conn, seat: consent(conn, study, seat))
     assert late.work()["state"] == "work"

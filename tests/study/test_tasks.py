@@ -111,15 +111,32 @@ def test_as_many_are_asked_for_as_could_decide(data, keep, full, known):
     """The least number of further votes after which, in the best case, nothing more is asked."""
     said = data.draw(judgements(known))[:full]
     every = [Vote(key, key == "0" if known else None) for key in KEYS]
+
+    def decided(votes: list[Vote]) -> bool:
+        if not known:
+            return missing(keep, full, votes, known) == 0
+        ends = product(every, repeat=full - len(votes))
+        return len({outcome_of(keep, full, [*votes, *end], OPTIONS).kept for end in ends}) == 1
+
     least = next(
         number
         for number in range(full - len(said) + 1)
         for more in product(every, repeat=number)
-        if missing(keep, full, [*said, *more], known) == 0
+        if decided([*said, *more])
     )
     if keep == "all" and not said and not known:
         least = min(least, 1)  # one at a time: the second may already differ
     assert missing(keep, full, said, known) == least
+
+
+@pytest.mark.parametrize(
+    ("keep", "full", "choices", "asked"),
+    [("majority", 3, "", 2), ("majority", 5, "01", 2), ("majority", 5, "001", 1),
+     ("majority", 3, "01", 1), ("majority", 5, "0123", 0), ("all", 3, "0", 1), ("all", 3, "01", 0),
+     ("first", 3, "", 1), ("first", 3, "0", 0), ("majority", 3, "00", 0)],
+)  # fmt: skip
+def test_how_many_more_are_asked_where_nobody_knows_the_truth(keep, full, choices, asked):
+    assert missing(keep, full, [Vote(choice, None) for choice in choices], False) == asked
 
 
 def test_lanes_and_ranks_are_drawn_below_their_limits():
