@@ -13,6 +13,7 @@ pytest.importorskip("accelerate", reason="accelerate is not installed")
 from tests.models.small import one_thread  # noqa: E402
 from tests.models.small_systems import captioned, features, foils  # noqa: E402
 
+import tellapart as ta  # noqa: E402
 from tellapart.errors import BadInput  # noqa: E402
 from tellapart.image_features.store import FeatureSpace  # noqa: E402
 from tellapart.items import word_pair  # noqa: E402
@@ -76,6 +77,25 @@ def test_a_trained_classifier_answers_every_task_by_its_own_procedures(drawn):
     assert {"T1@own", "T2-content@change", "T3@linear"} <= shown
 
 
+def test_a_caption_is_read_once_for_all_words_that_may_correct_it(drawn):
+    root, _, test, _ = drawn
+    model = load(f"trained:{root / 'own'}")
+    items = list(test)[:3]
+    rows = [
+        (test.pictures(item)[0], item.captions[1 - true], (0, 5), word)
+        for word in ("dog", "cat", "a")
+        for item in items
+        for true in (0, 1)
+    ]
+    each = [float(model.mend_words(*([one] for one in row))[0]) for row in rows]
+    read: list[int] = []
+    joint = model.system.joint
+    model.system.joint = lambda images, texts: read.append(len(images[0])) or joint(images, texts)
+    found = model.mend_words(*zip(*rows, strict=True))
+    np.testing.assert_allclose(found, each, rtol=1e-5)
+    assert read == [len({(picture.id, text) for picture, text, _, _ in rows})]
+
+
 def test_tables_of_foil_stand_beside_the_published_ones(drawn):
     root, _, test, _ = drawn
     if not (root / "runs").exists():
@@ -91,6 +111,32 @@ def test_tables_of_foil_stand_beside_the_published_ones(drawn):
     assert ("LSTM + norm I", "ours", "T1-foil") in names
     assert "racket::glove" in str(four) and r"\begin{tabular}{llllrlr}" in four.to_latex()
     assert [one.name for one in table("foil-4", runs=[root / "runs"]).tables] == ["foil-4"]
+
+
+def test_trainings_of_a_system_are_one_row_of_pairs_by_its_printed_name(drawn, tmp_path):
+    root, _, test, given = drawn
+    runs = []
+    for seed in range(2):
+        other = replace(given, seed=seed, changes=(*given.changes[:3], "lstm=8", "words=8"))
+        train("blind-lstm", root / "train", tmp_path / f"{seed}", options=other)
+        runs += evaluate(f"trained:{tmp_path / str(seed)}", test, tmp_path / "runs")
+    runs += evaluate(f"trained:{tmp_path / '0'}?images=shuffled", test, tmp_path / "runs")
+    (four,) = table("foil-4", runs=runs).tables
+    ours = [(row.name, row.whose, row.measure) for row in four.rows if row.whose != "published"]
+    assert ours == [
+        ("Blind", whose, measure)
+        for measure in ("T1-foil", "T2-content")
+        for whose in ("ours", "ours, images shuffled")
+    ]
+    pairs, shares = {item.id: "::".join(word_pair(item)) for item in test}, {}
+    foils_of = {(item.id, f"judge@0,{item.slot.caption}") for item in test}
+    told = ta.outcomes(runs[:2], measures=["T1@own"])
+    for item, question, right in told[["item", "question", "right"]].rows():
+        if (item, question) in foils_of:
+            shares.setdefault(pairs[item], []).append(right)
+    row = next(row for row in four.rows if row.whose == "ours" and row.measure == "T1-foil")
+    for pair, share in row.easiest:
+        assert len(shares[pair]) % 2 == 0 and share == pytest.approx(100 * np.mean(shares[pair]))
 
 
 def test_one_that_calls_everything_correct_gets_all_true_captions_and_no_foil(drawn):
@@ -216,6 +262,10 @@ def test_a_trained_captioner_judges_and_replaces_in_its_own_way(drawn, tmp_path)
     names = ("T1@own", "T2-content@replacement", "T3@substitution", "T1@fitted")
     rows = {row.measure: row for row in measure(run, measures=(*names, "T3@linear")).rows}
     assert set(rows) == set(names) and not any(row.failed for row in rows.values())
+    (own,) = evaluate(f"trained:{root / 'own'}", test, tmp_path / "runs")
+    notes = table("foil-2", runs=[run, own]).tables[0].notes
+    told = "ours: T2-nouns, T2-content by replacement (IC-Wang); change (LSTM + norm I)"
+    assert told in notes, "systems are named as in their rows"
     model = load(f"trained:{tmp_path / 'wang'}")
     item = next(iter(test))
     text, picture = item.captions[item.slot.caption], test.pictures(item)[0]

@@ -79,11 +79,22 @@ def twins(frame: pl.DataFrame) -> tuple[Ints, Ints]:
     Builders keep fair items in such pairs. Apart, one would teach the opposite of what the other
     asks, and who learns from texts alone would be below chance where there is nothing to learn.
     """
+    linked = named_twins(frame).select("place", first=pl.col("place").first().over("pair"))
+    return linked["first"].to_numpy(), linked["place"].to_numpy()
+
+
+def named_twins(frame: pl.DataFrame) -> pl.DataFrame:
+    """The `place` of each item with the note `twins`, and the name of its `pair`."""
     notes = frame["origin"].struct.field("notes")
     places = notes.str.contains(f'"{TWINS}"', literal=True).fill_null(False).arg_true()
-    named = pl.DataFrame({"place": places, "pair": notes[places].str.json_path_match(f"$.{TWINS}")})
-    linked = named.drop_nulls().select("place", first=pl.col("place").first().over("pair"))
-    return linked["first"].to_numpy(), linked["place"].to_numpy()
+    named = {"place": places, "pair": notes[places].str.json_path_match(f"$.{TWINS}")}
+    return pl.DataFrame(named).drop_nulls()
+
+
+def without_twin(frame: pl.DataFrame) -> Ints:
+    """The places of items whose twin is not there: text alone may say something about them."""
+    lonely = named_twins(frame).filter(pl.len().over("pair") < 2)
+    return lonely["place"].to_numpy()
 
 
 def codes(names: pl.Series) -> tuple[tuple[str, ...], Ints]:

@@ -53,14 +53,21 @@ class MendingClassifier(TrainedClassifier):
         places: Sequence[Span],
         words: Sequence[str],
     ) -> AnyFloats:
-        """The log-probability that words[k] corrects text k, with places[k] masked."""
+        """The log-probability that words[k] corrects text k, with places[k] masked.
+
+        A caption is read once for all its candidate words.
+        """
         import torch
 
         encode = self.system.vocabulary.encode_masked
-        masked = [encode(text, *place) for text, place in zip(texts, places, strict=True)]
+        asked = list(zip(((one.image, one.root) for one in pictures), texts, places, strict=True))
+        first = {key: k for k, key in reversed(list(enumerate(asked)))}
+        order = {key: row for row, key in enumerate(first)}
+        masked = [encode(text, *place) for _, text, place in first]
         with torch.inference_mode():
-            vectors = self.system.joint(*self._codes(pictures, masked))
-            found = self.mender.scores(vectors.cpu(), list(words))
+            codes = self._codes([pictures[k] for k in first.values()], masked)
+            vectors = self.system.joint(*codes).cpu()[[order[key] for key in asked]]
+            found = self.mender.scores(vectors, list(words))
         return np.asarray(found.numpy())
 
 

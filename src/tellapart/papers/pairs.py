@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import resources
@@ -17,6 +17,7 @@ from tellapart.benchmark.benchmark import Benchmark
 from tellapart.items import word_pair
 from tellapart.measures.contestants import benchmark_labels, labels
 from tellapart.measures.scores import estimates
+from tellapart.models.names import ModelName
 from tellapart.papers.figures import FigureColumn, tables_named
 from tellapart.papers.table import OURS, PUBLISHED, BenchmarkFacts, system_of
 from tellapart.score.run import Run
@@ -45,14 +46,13 @@ class PairsRow:
 
 @dataclass(frozen=True, slots=True)
 class PublishedPairs:
-    """A paper's table of pairs; `systems` are the names under which we train its rows."""
+    """A paper's table of pairs."""
 
     name: str
     title: str
     cites: str
     benchmark: str
     rows: tuple[PairsRow, ...]
-    systems: Mapping[str, str]
     builds: bool = True
     columns: tuple[FigureColumn, ...] = ()
 
@@ -121,11 +121,8 @@ def published_pairs() -> tuple[PublishedPairs, ...]:
                     )
                     for one in table["systems"]
                 )  # fmt: skip
-                systems = {one["system"]: one["name"] for one in table["systems"]}
                 cites = f"{paper['paper']}, {table['source']}"
-                found.append(
-                    PublishedPairs(name, table["title"], cites, paper["benchmark"], rows, systems)
-                )
+                found.append(PublishedPairs(name, table["title"], cites, paper["benchmark"], rows))
     return tuple(found)
 
 
@@ -138,21 +135,29 @@ def pairs_named(name: str) -> tuple[PublishedPairs, ...]:
 
 
 def pairs_table(published: PublishedPairs, runs: Sequence[Run]) -> PairsTable:
-    """The published pairs, each row followed by ours for the same system and measure."""
+    """The published pairs, each row followed by ours for the same system and measure.
+
+    Several trainings of a system on one benchmark are one row.
+    """
     several = len({run.benchmark.sha256 for run in runs}) > 1
-    ours: dict[tuple[str, str], list[PairsRow]] = {}
+    paper = tables_named(published.name.split("-")[0])
+    names = {row.system: row.name for table in paper for row in table.rows if row.system}
+    trainings: dict[tuple[str, str], list[Run]] = {}
     for run, label, place in zip(runs, labels(runs), benchmark_labels(runs), strict=True):
-        system = system_of(run.model)
-        name = published.systems.get(system, label)
         whose = f"{OURS}, {place}" if several else OURS
+        options = dict(ModelName.parse(run.model).options)
+        whose += f", images {options['images']}" if "images" in options else ""
+        trainings.setdefault((names.get(system_of(run.model), label), whose), []).append(run)
+    ours: dict[tuple[str, str], list[PairsRow]] = {}
+    for (name, whose), own in trainings.items():
         for measure in MEASURES:
-            row = _ends(run, measure, name, whose)
+            row = _ends(own, measure, name, whose)
             if row is not None:
                 ours.setdefault((name, measure), []).append(row)
     rows: list[PairsRow] = []
     for row in published.rows:
         rows += [row, *ours.pop((row.name, row.measure), [])]
-    rows += [row for own in ours.values() for row in own]
+    rows += [row for left in ours.values() for row in left]
     notes = (
         f"published: {published.cites}; the paper does not say among which words T2 chose",
         "ours: pairs are ordered by shares shrunk towards the mean, so that a pair with one item "
@@ -161,18 +166,16 @@ def pairs_table(published: PublishedPairs, runs: Sequence[Run]) -> PairsTable:
     return PairsTable(published.name, published.title, tuple(rows), notes)
 
 
-def _ends(run: Run, measure: str, name: str, whose: str) -> PairsRow | None:
-    """The easiest and hardest pairs of a run."""
-    one = registry.measures.get(measure)
-    outcomes = one.outcomes(run, "wrong")
-    if not len(outcomes.item):
-        return None
-    pairs = [word_pair(item) for item in run.benchmark.items]
+def _ends(runs: Sequence[Run], measure: str, name: str, whose: str) -> PairsRow | None:
+    """The easiest and hardest pairs of a system, over the answers of all its trainings."""
     values: dict[str, list[float]] = {}
-    for item, value in zip(outcomes.item.tolist(), outcomes.value.tolist(), strict=True):
-        pair = pairs[item]
-        if pair is not None:
-            values.setdefault("::".join(pair), []).append(value)
+    for run in runs:
+        outcomes = registry.measures.get(measure).outcomes(run, "wrong")
+        pairs = [word_pair(item) for item in run.benchmark.items]
+        for item, value in zip(outcomes.item.tolist(), outcomes.value.tolist(), strict=True):
+            pair = pairs[item]
+            if pair is not None:
+                values.setdefault("::".join(pair), []).append(value)
     if len(values) < 2:
         return None
     names = sorted(values)

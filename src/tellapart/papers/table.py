@@ -259,7 +259,7 @@ def join_table(
         *_sources(table),
         *_trainings(rows),
         *_departures(table, figures, cards),
-        *_ways(figures),
+        *_ways(figures, {one.source: _place(table, one, cards, named)[1] for one in figures}),
         *_never_look(figures),
         *(f"{one.name}: {one.about}" for one in beside),
     )
@@ -343,14 +343,14 @@ def _ours(key: tuple[str, str], table: PublishedTable, own: Sequence[OwnFigure])
     return FigureRow(*key, tuple(values), tuple(deviations), runs)
 
 
-def _ways(figures: Sequence[OwnFigure]) -> list[str]:
-    """The procedures behind our figures; systems are named if they differ."""
+def _ways(figures: Sequence[OwnFigure], names: Mapping[str, str]) -> list[str]:
+    """The procedures behind our figures; the systems' rows are named if they differ."""
     measures: dict[str, list[str]] = {}
     for measure in dict.fromkeys(one.column.measure for one in figures if one.way):
         ways: dict[str, dict[str, None]] = {}
         for one in figures:
             if one.column.measure == measure and one.way:
-                ways.setdefault(one.way, {})[one.source] = None
+                ways.setdefault(one.way, {})[names[one.source]] = None
         apart = "; ".join(f"{way} ({', '.join(who)})" for way, who in ways.items())
         measures.setdefault(apart if len(ways) > 1 else next(iter(ways)), []).append(measure)
     return [f"ours: {', '.join(names)} by {ways}" for ways, names in measures.items()]

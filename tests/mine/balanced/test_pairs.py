@@ -14,12 +14,9 @@ from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.errors import BadInput
 from tellapart.items import Item
 from tellapart.mine.balanced import pairs as module
-from tellapart.mine.balanced.pairs import (
-    BalancedPairs,
-    PairCandidate,
-    balanced_pairs,
-    exchanged,
-)
+from tellapart.mine.balanced.candidates import PairCandidate, exchanged
+from tellapart.mine.balanced.counterparts import Heard, edges_of, slots_of
+from tellapart.mine.balanced.pairs import BalancedPairs, balanced_pairs
 from tellapart.mine.balanced.statements import heard, statements
 from tellapart.text.english import put
 from tellapart.text.parse import parse
@@ -125,9 +122,9 @@ def test_pairs_are_those_of_the_obvious_search():
         and says_all(one, other)
         and one.image != other.image
     }
-    slots = module._slots(made, parse)
-    known = module._Heard.of(slots)
-    edges = [edge for k in range(len(slots)) for edge in module._edges(slots, k, known)]
+    slots = slots_of(made, parse)
+    known = Heard.of(slots)
+    edges = [edge for k in range(len(slots)) for edge in edges_of(slots, k, known)]
     whole = {(slots[e.slot].image, e.image) for e in edges if not e.left_out}
     assert whole == slow and len(slow) >= 12
 
@@ -249,8 +246,21 @@ def test_built_items_come_in_pairs_with_the_same_captions_of_which_each_is_true_
     for one, other in pairs:
         assert {*one.captions} == {*other.captions}
         assert true_of(one) != true_of(other) and one.images != other.images
+        assert one.captions == other.captions, "who goes by places is right on half, too"
         assert one.group == other.group
         assert one.origin.notes["twins"] in (one.id, other.id)
+
+
+def test_a_subset_has_both_items_of_a_pair_or_neither(built, tmp_path):
+    one = frozenset(item.id for item in built.items[1:])
+    whole = ta.subset(built, tmp_path / "whole", ta.SubsetOptions(ids=one))
+    assert len(whole) == len(built) - 2 and all(len(pair) == 2 for pair in by_twins(whole))
+    some = ta.subset(built, tmp_path / "some", ta.SubsetOptions(limit=7))
+    assert len(some) == 6 and all(len(pair) == 2 for pair in by_twins(some))
+    other = ta.subset(built, tmp_path / "other", ta.SubsetOptions(limit=7, seed=1))
+    assert {i.id for i in other.items} != {i.id for i in some.items}
+    apart = ta.SubsetOptions(ids=one, whole_pairs=False)
+    assert len(ta.subset(built, tmp_path / "apart", apart)) == len(built) - 1
 
 
 @pytest.mark.parametrize("score", [len, hash, lambda text: text.count("dog")])

@@ -13,7 +13,8 @@ import numpy as np
 from tellapart import seeds
 from tellapart.errors import BadInput
 from tellapart.items import Grid, Item, Origin, Slot, Word, drawn_order
-from tellapart.mine.balanced.pairs import BalancedPair, PairCandidate
+from tellapart.mine.balanced.candidates import PairCandidate
+from tellapart.mine.balanced.pairs import BalancedPair
 from tellapart.mine.foil import FoilMethod
 from tellapart.mine.foil.foils import FoilCaption, Foils
 from tellapart.mine.foil.hardest import Hardness, by_hardness
@@ -136,7 +137,7 @@ class FoilItems:
             caption, original, foil_caption, self._words_of(original, caption), was,
             int(foils.target[row]), int(foils.foil[row]), bool(foils.mentions.plural[mention]),
         )  # fmt: skip
-        return self._item(foil)
+        return self._item(foil, self._order(caption))
 
     def both(
         self, pairs: Sequence[BalancedPair], rows: Sequence[int], parsed: Sequence[Parse]
@@ -160,13 +161,17 @@ class FoilItems:
                 int(foils.caption[other]), pair.other, FoilCaption(pair.text, *pair.span),
                 moved, pair.other_span, foil, target, plural,
             )  # fmt: skip
-            yield self._item(first), self._item(second)
+            order = self._order(first.caption)
+            # Both list the captions alike: who goes by places is right on half, too.
+            yield self._item(first, order), self._item(second, (order[1], order[0]))
 
-    def _item(self, made: _Foil) -> Item:
+    def _order(self, caption: int) -> tuple[int, int]:
+        return drawn_order(seeds.rng(self.seed, "foil", "order", self.foils.caption_ids[caption]))
+
+    def _item(self, made: _Foil, order: tuple[int, int]) -> Item:
         foils, names = self.foils, self.foils.table.names
         caption_id = foils.caption_ids[made.caption]
         target, foil, foil_caption = names[made.target], names[made.foil], made.foil_caption
-        order = drawn_order(seeds.rng(self.seed, "foil", "order", caption_id))
         span = (foil_caption.start, foil_caption.end)
         slot = Slot(
             caption=1,

@@ -225,9 +225,16 @@ def sample(negatives: Iterable[Negative], items: int | None, seed: int) -> Seque
     return [every[place] for place in equal_shares([n.kind for n in every], lots, items)]
 
 
-def negative_item(corpus: Corpus, negative: Negative, *, as_written: bool, seed: int) -> Item:
-    """The item of a negative and its original, in an order given by the seed."""
-    place = seeds.number(seed, "negatives", "order", negative.caption, negative.text) % 2
+def place_of_truth(negative: Negative, seed: int) -> int:
+    """At which place the original stands, by the seed."""
+    return seeds.number(seed, "negatives", "order", negative.caption, negative.text) % 2
+
+
+def negative_item(
+    corpus: Corpus, negative: Negative, *, as_written: bool, seed: int, place: int | None = None
+) -> Item:
+    """The item of a negative and its original, which stands at `place`, or where the seed says."""
+    place = place_of_truth(negative, seed) if place is None else place
     both = (negative.original, negative.text)
     if not as_written:
         both = (alike(both[0]), alike(both[1]))

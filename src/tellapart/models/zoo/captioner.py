@@ -119,8 +119,10 @@ class RecurrentCaptioner(System):
         before, after = torch.cat([mark, captions], 1), torch.cat([captions, mark], 1)
         lengths = (captions != MARK).sum(1) + 1
         there = torch.arange(before.shape[1], device=captions.device) < lengths[:, None]
-        states = self.unroll(self._vectors(before), lengths, seen)
-        # Scoring ten thousand words is the largest part of the work, so padding is skipped.
+        # Dropout, and scoring ten thousand words, are much of the work, so padding is skipped.
+        read = self._vectors(before[there])
+        vectors = read.new_zeros(*there.shape, read.shape[-1]).index_put((there,), read)
+        states = self.unroll(vectors, lengths, seen)
         return self._word_scores(states[there]), after[there], there
 
     def forward(self, batch: Minibatch) -> Tensor:

@@ -54,6 +54,31 @@ class Standardised(nn.BatchNorm1d):
         return functional.batch_norm(input, self.running_mean, self.running_var, eps=self.eps)
 
 
+def keep_variance(module: nn.Module) -> None:
+    """Initialise all weights so that vectors keep about the variance 1 that word vectors have.
+
+    Linear layers and inputs of LSTMs: Xavier's uniform initialisation; an LSTM's own states:
+    orthogonal matrices (Saxe et al. 2014); biases are 0.
+    """
+    for part in module.modules():
+        if isinstance(part, nn.Embedding):
+            nn.init.uniform_(part.weight, -(3**0.5), 3**0.5)
+            if part.padding_idx is not None:
+                with torch.no_grad():
+                    part.weight[part.padding_idx].zero_()
+        elif isinstance(part, nn.Linear | nn.Conv1d):
+            nn.init.xavier_uniform_(part.weight)
+            if part.bias is not None:
+                nn.init.zeros_(part.bias)
+        elif isinstance(part, nn.LSTM):
+            for name, weight in part.named_parameters():
+                if name.startswith("bias"):
+                    nn.init.zeros_(weight)
+                    continue
+                for gate in weight.data.chunk(4):
+                    (nn.init.xavier_uniform_ if "_ih_" in name else nn.init.orthogonal_)(gate)
+
+
 def mean_rows(rows: Tensor, mask: Tensor) -> Tensor:
     """The mean of the real rows, from (n, r, d) and a mask (n, r) to (n, d)."""
     real = mask[..., None].to(rows.dtype)

@@ -173,8 +173,9 @@ def _fair(
     result: NegativeSet, corpus: Corpus, options: NegativesOptions, progress: Progress
 ) -> tuple[list[Item], dict[str, Any]]:
     """Pairs of negatives with the same two texts, of which each is true once."""
-    from tellapart.mine.balanced.pairs import PairCandidate, balanced_pairs, exchanged
-    from tellapart.mine.negatives.negative import negative_item
+    from tellapart.mine.balanced.candidates import PairCandidate, exchanged
+    from tellapart.mine.balanced.pairs import BalancedPair, balanced_pairs
+    from tellapart.mine.negatives.negative import negative_item, place_of_truth
     from tellapart.mine.verifier import Verifier
     from tellapart.store.cache import default_folder
     from tellapart.text.parse import parse
@@ -204,14 +205,20 @@ def _fair(
     if not balanced.pairs:
         raise nothing_fair(len(candidates))
 
-    def item(place: int, true: str, false: str) -> Item:
-        own = replace(made[place], original=true, text=false)
-        return negative_item(corpus, own, as_written=options.as_written, seed=options.seed)
+    def both(pair: BalancedPair) -> tuple[Item, Item]:
+        one = replace(made[pair.first], original=pair.text, text=pair.other)
+        other = replace(made[pair.second], original=pair.other, text=pair.text)
+        # Both list the captions alike: who goes by places is right on half, too.
+        place = place_of_truth(one, options.seed)
+        first, second = (
+            negative_item(
+                corpus, own, as_written=options.as_written, seed=options.seed, place=there
+            )
+            for own, there in ((one, place), (other, 1 - place))
+        )
+        return first, second
 
-    items = twins(
-        (item(pair.first, pair.text, pair.other), item(pair.second, pair.other, pair.text))
-        for pair in balanced.pairs
-    )
+    items = twins(map(both, balanced.pairs))
     return items, {**balanced.card(), **text_alone_card(items, corpus, options.seed, progress)}
 
 

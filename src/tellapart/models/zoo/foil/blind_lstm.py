@@ -9,8 +9,8 @@ from tellapart.models.zoo.foil.classifier import (
     ClassifierConfig,
     FoilClassifier,
     LSTMReader,
+    begin,
     nothing_seen,
-    spread_evenly,
 )
 from tellapart.models.zoo.system import Codes, ImageInputs, TextInputs
 from tellapart.text.vocabulary import Vocabulary
@@ -30,7 +30,7 @@ class BlindLSTM(FoilClassifier):
         super().__init__(config, vocabulary, space)
         self.reader = LSTMReader(len(vocabulary), config.words, config.lstm, 1, config.dropout)
         self.decide_by(config.lstm)
-        spread_evenly(self)
+        begin(self, scaled=config.scaled)
 
     def encode_images(self, images: ImageInputs) -> Codes:
         """Nothing."""

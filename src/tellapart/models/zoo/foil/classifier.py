@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from tellapart.models.zoo.decoding import rows_of
 from tellapart.models.zoo.grids import match_by_pairs
+from tellapart.models.zoo.layers import Standardised, keep_variance, unit
 from tellapart.models.zoo.system import Codes, ImageInputs, Minibatch, System
 from tellapart.text.vocabulary import PAD
 
@@ -23,12 +24,16 @@ SPREAD = 0.08
 class ClassifierConfig:
     """Widths of word vectors and of the LSTM, and dropout.
 
-    FOIL gives no sizes for its baselines; these come from LSTM + norm I's code.
+    FOIL gives no sizes for its baselines; these come from LSTM + norm I's code. With `scaled`,
+    which is ours, what a classifier sees and what it reads are on one scale from the beginning:
+    image features are centred and scaled to variance 1 by the training images, word vectors have
+    variance 1, and the first weights keep it (docs/foil-systems.md).
     """
 
     words: int = 200
     lstm: int = 512
     dropout: float = 0.5
+    scaled: bool = False
 
 
 class FoilClassifier(System):
@@ -99,8 +104,29 @@ class LSTMReader(nn.Module):
         return hidden, cells
 
 
-def spread_evenly(module: nn.Module) -> None:
-    """Initialise all weights within `SPREAD` of 0, as in LSTM + norm I's code; padding stays 0."""
+class Lengthened(nn.Module):
+    """Vectors (n, width) of one length: 1, as in "norm I", or if given, the root of `numbers`.
+
+    With the root of their width, numbers have variance 1 on average. With `standard`, each number
+    is first centred and scaled to variance 1 by the training images.
+    """
+
+    def __init__(self, width: int, numbers: int = 1, *, standard: bool = False) -> None:
+        super().__init__()
+        self.standard = Standardised(width) if standard else nn.Identity()
+        self.length = numbers**0.5
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """The vectors, on their new scale."""
+        scaled: Tensor = unit(self.standard(vectors)) * self.length
+        return scaled
+
+
+def begin(module: nn.Module, *, scaled: bool) -> None:
+    """Initialise all weights: within `SPREAD` of 0 ([code] of LSTM + norm I), or scaled."""
+    if scaled:
+        keep_variance(module)
+        return
     for parameter in module.parameters():
         nn.init.uniform_(parameter, -SPREAD, SPREAD)
     for part in module.modules():

@@ -11,10 +11,10 @@ from tellapart.image_features.store import FeatureSpace
 from tellapart.models.zoo.foil.classifier import (
     ClassifierConfig,
     FoilClassifier,
+    Lengthened,
     LSTMReader,
-    spread_evenly,
+    begin,
 )
-from tellapart.models.zoo.layers import unit
 from tellapart.models.zoo.system import Codes, ImageInputs, TextInputs
 from tellapart.text.vocabulary import Vocabulary
 
@@ -31,29 +31,36 @@ class CNNLSTM(FoilClassifier):
 
     From the paper: the concatenation. Ours: the hidden layer (tanh) over it, without which image
     and caption would only add up and neither could change the meaning of the other; images of unit
-    length; sizes, taken from LSTM + norm I's code.
+    length; sizes, taken from LSTM + norm I's code. With `scaled`, image and caption have the same
+    length, the root of the LSTM's width, and the hidden layer is a ReLU, which learns what one
+    changes in the other in fewer steps.
     """
 
     Config = CNNLSTMConfig
 
     def __init__(self, config: CNNLSTMConfig, vocabulary: Vocabulary, space: FeatureSpace) -> None:
         super().__init__(config, vocabulary, space)
+        numbers = config.lstm if config.scaled else 1
+        self.image = Lengthened(space.whole_width, numbers, standard=config.scaled)
+        self.caption = Lengthened(config.lstm, numbers) if config.scaled else nn.Identity()
         self.reader = LSTMReader(len(vocabulary), config.words, config.lstm, 1, config.dropout)
         self.hidden = nn.Linear(space.whole_width + config.lstm, config.hidden)
         self.decide_by(config.hidden)
-        spread_evenly(self)
+        begin(self, scaled=config.scaled)
 
     def encode_images(self, images: ImageInputs) -> Codes:
-        """The image's vector, of unit length."""
-        return (unit(images.whole),)
+        """The image's vector, of one length."""
+        return (self.image(images.whole),)
 
     def encode_texts(self, texts: TextInputs) -> Codes:
         """The LSTM's last state."""
         hidden, _ = self.reader(texts.words, texts.lengths)
-        return (hidden[-1],)
+        return (self.caption(hidden[-1]),)
 
     def joint(self, images: Codes, texts: Codes) -> Tensor:
         """The hidden layer's output for both."""
         both = self.reader.dropout(torch.cat([images[0], texts[0]], dim=1))
-        joint: Tensor = self.reader.dropout(torch.tanh(self.hidden(both)))
+        hidden = self.hidden(both)
+        seen = torch.relu(hidden) if self.config.scaled else torch.tanh(hidden)
+        joint: Tensor = self.reader.dropout(seen)
         return joint

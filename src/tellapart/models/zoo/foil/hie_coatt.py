@@ -10,17 +10,18 @@ from torch import Tensor, nn
 
 from tellapart.image_features.store import FeatureSpace
 from tellapart.models.zoo.foil.classifier import FoilClassifier
-from tellapart.models.zoo.layers import linear, word_vectors
+from tellapart.models.zoo.layers import Standardised, keep_variance, linear, word_vectors
 from tellapart.models.zoo.system import Codes, ImageInputs, TextInputs
 from tellapart.text.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
 class HieCoAttConfig:
-    """One width everywhere, and dropout."""
+    """One width everywhere, and dropout; `scaled` as in `ClassifierConfig`, for region features."""
 
     width: int = 512
     dropout: float = 0.5
+    scaled: bool = False
 
 
 class GuidedAttention(nn.Module):
@@ -84,10 +85,16 @@ class HieCoAtt(FoilClassifier):
         self.attend = nn.ModuleList(AlternatingAttention(width) for _ in range(3))
         self.combine = nn.ModuleList(linear(size * width, width) for size in (1, 2, 2))
         self.decide_by(width)
+        self.standard = Standardised(space.region_width) if config.scaled else nn.Identity()
+        if config.scaled:
+            keep_variance(self)
 
     def encode_images(self, images: ImageInputs) -> Codes:
         """Regions in the width of all levels, and which are real."""
-        return self.dropout(torch.tanh(self.of_regions(images.regions))), images.mask()
+        there = images.mask()
+        regions = torch.zeros_like(images.regions)
+        regions[there] = self.standard(images.regions[there])
+        return self.dropout(torch.tanh(self.of_regions(regions))), there
 
     def encode_texts(self, texts: TextInputs) -> Codes:
         """Words, phrases and sentence states, (n, longest, d) each, and which are real."""

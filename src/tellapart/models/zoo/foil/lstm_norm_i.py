@@ -11,10 +11,10 @@ from tellapart.image_features.store import FeatureSpace
 from tellapart.models.zoo.foil.classifier import (
     ClassifierConfig,
     FoilClassifier,
+    Lengthened,
     LSTMReader,
-    spread_evenly,
+    begin,
 )
-from tellapart.models.zoo.layers import unit
 from tellapart.models.zoo.system import Codes, ImageInputs, TextInputs
 from tellapart.text.vocabulary import Vocabulary
 
@@ -33,7 +33,8 @@ class LSTMNormI(FoilClassifier):
     product, and a classifier, which it calls an MLP. From the cited code: word vectors of 200,
     LSTMs of 512 whose last states and cells together (2,048 numbers) are the caption; tanh after
     both projections; dropout 0.5 before them and after the product; one linear layer as classifier;
-    the initial weights.
+    the initial weights. With `scaled`, which is ours, image features are centred and scaled first,
+    and the length is the root of the features' number.
     """
 
     Config = LSTMNormIConfig
@@ -43,6 +44,8 @@ class LSTMNormI(FoilClassifier):
         self, config: LSTMNormIConfig, vocabulary: Vocabulary, space: FeatureSpace
     ) -> None:
         super().__init__(config, vocabulary, space)
+        numbers = space.whole_width if config.scaled else 1
+        self.image = Lengthened(space.whole_width, numbers, standard=config.scaled)
         self.reader = LSTMReader(
             len(vocabulary), config.words, config.lstm, self.layers, config.dropout
         )
@@ -50,11 +53,11 @@ class LSTMNormI(FoilClassifier):
         self.of_image = nn.Linear(space.whole_width, config.common)
         self.dropout = nn.Dropout(config.dropout)
         self.decide_by(config.common)
-        spread_evenly(self)
+        begin(self, scaled=config.scaled)
 
     def encode_images(self, images: ImageInputs) -> Codes:
         """The image in the common space."""
-        return (torch.tanh(self.of_image(self.dropout(unit(images.whole)))),)
+        return (torch.tanh(self.of_image(self.dropout(self.image(images.whole)))),)
 
     def encode_texts(self, texts: TextInputs) -> Codes:
         """The caption in the common space."""
