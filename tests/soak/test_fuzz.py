@@ -63,7 +63,7 @@ def test_a_mutated_file_is_read_or_refused_with_a_clear_error(every, tmp_path, n
     assert judge.counts["refused"] == 0
     wrong = [judge.judge(data) for data in inputs(every[name], INPUTS)]
     assert [one for one in wrong if one] == []
-    assert judge.counts["read"] > 5 and judge.counts["refused"] > 5
+    assert judge.counts["read"] > 3 and judge.counts["refused"] > 3
 
 
 def test_what_numba_compiles_is_not_instrumented():
