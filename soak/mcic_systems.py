@@ -5,16 +5,18 @@ paper's training set; `--flickr` adds Flickr8k's training images, and `--learn` 
 the same images instead, where nothing but the image helps, or both. The best weights are chosen on
 items of 300 further images, built apart, because decoys of one build are true captions of its other
 images. Systems are tested on items of other COCO images, built by the paper's method and in fair
-sets. Needs the data at TELLAPART_REAL_DATA. Finished parts
-are not repeated, so an interrupted campaign resumes; the last lines are the tables.
+sets. Needs the data at TELLAPART_REAL_DATA. Finished parts are not repeated, so an interrupted
+campaign resumes; the last lines are the tables.
 
     python -P soak/mcic_systems.py OUT [--data BISON_OUT] [--seeds 3] [--flickr]
-                                       [--learn paper,fair-sets] [--width 256]
-                                       [--parts table-3,table-4,table-5] [--commands]
+                                       [--learn paper,fair-sets] [--width 64]
+                                       [--parts table-3,linear,table-5,blind,table-4] [--commands]
 
+`linear` are the three baselines of Table 3. A part can have its own number of seeds: `table-4:1`.
 `--data` is the output of soak/bison_systems.py with corpora and features; without it they are made
 in OUT, those of Flickr8k only with `--flickr`. After the tables come means over seeds, also with
-the vectors of other images, and what the weights of writing change, question by question.
+the vectors of other images, and differences on the same questions: between systems of Table 3, and
+from each weight of writing to none.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -42,7 +44,7 @@ SIZES = ("64", "256")
 BLIND, OTHERS = "blind=true", "images=shuffled"
 MIXED = ("flickr-train", "flickr-dev", "train", "dev", "all")
 """The corpora of BISON's campaign that have Flickr8k's images."""
-PARTS = ("table-3", "table-5", "table-4")
+PARTS = ("table-3", "linear", "table-5", "blind", "table-4")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class McicCampaign:
     source: Path
     out: Path
     flickr: bool = False
-    width: str = "256"
+    width: str = "64"
     ways: tuple[str, ...] = WAYS[:1]
 
     def _made(self, name: str, *words: object) -> Command:
@@ -110,20 +112,25 @@ class McicCampaign:
     def systems(self, part: str, seed: int) -> Iterator[Command]:
         """The trainings of a table; those that two tables share are made once."""
         wide = f"width={self.width}"
-        if part == "table-3":
+        if part == "linear":
             for name in LINEAR:
                 yield from self.trained(f"{name}-{seed}", name, seed)
+        if part == "table-3":
             yield from self.trained(f"ffnn-{self.width}-{seed}", "ffnn", seed, wide)
-            yield from self.trained(f"ffnn-{self.width}-blind-{seed}", "ffnn", seed, wide, BLIND)
         if part in ("table-3", "table-5"):
             for weight in ("1", "0") if part == "table-3" else WEIGHTS:
                 name = f"vec2seq-{self.width}-{weight}-{seed}"
                 yield from self.trained(name, "vec2seq-ffnn", seed, wide, f"lambda_gen={weight}")
+        if part == "blind":
+            for short, name in (("ffnn", "ffnn"), ("vec2seq", "vec2seq-ffnn")):
+                yield from self.trained(
+                    f"{short}-{self.width}-blind-{seed}", name, seed, wide, BLIND
+                )
         if part == "table-4":
             for size in SIZES:
-                yield from self.trained(f"ffnn-{size}-{seed}", "ffnn", seed, f"width={size}")
                 changes = (f"width={size}", "lambda_gen=1")
                 yield from self.trained(f"vec2seq-{size}-1-{seed}", "vec2seq-ffnn", seed, *changes)
+                yield from self.trained(f"ffnn-{size}-{seed}", "ffnn", seed, f"width={size}")
 
     def tables(self) -> Command:
         """All three tables, from all that was made."""
@@ -161,19 +168,34 @@ def seed_lines(out: Path) -> list[str]:
         own = ", ".join(f"{value:.1f}" for value in found.seeds)
         shown = f"{test}, other images" if other else test
         lines.append(f"{name} on {shown}: {found}; by seed {own}; {found.questions:,} items")
-    return [*lines, *_by_weight(tables)]
+    return [*lines, *_differences(tables)]
 
 
-def _by_weight(tables: dict[tuple[str, str, bool], list[pl.DataFrame]]) -> list[str]:
-    """What each weight of writing changes against none, where both have the same seeds."""
+def _differences(tables: Mapping[tuple[str, str, bool], list[pl.DataFrame]]) -> list[str]:
+    """What a system, or a weight of writing, changes against another with the same seeds."""
     lines = []
     for (name, test, other), own in tables.items():
-        system, _, weight = name.rpartition("-")
-        without = tables.get((f"{system}-0", test, other), [])
-        if not other and weight in WEIGHTS[1:] and len(own) == len(without):
-            value, low, high = seed_difference(own, without, name, test)
-            lines.append(f"{name} over 0 on {test}: {value:+.1f} ({low:+.1f} to {high:+.1f})")
+        for before in _before(name):
+            rest = tables.get((before, test, other), [])
+            if not other and len(own) == len(rest):
+                value, low, high = seed_difference(own, rest, name, test)
+                lines.append(
+                    f"{name} over {before} on {test}: {value:+.1f} ({low:+.1f} to {high:+.1f})"
+                )
     return lines
+
+
+def _before(name: str) -> Iterator[str]:
+    """The trainings that one is compared with, if they are there."""
+    system, _, last = name.rpartition("-")
+    if name in LINEAR[1:]:
+        yield LINEAR[LINEAR.index(name) - 1]
+    if system == "ffnn":
+        yield from LINEAR[1:]
+    if system.startswith("vec2seq"):
+        width = system.rpartition("-")[2]
+        yield from (f"vec2seq-{width}-0",) if last in WEIGHTS[1:] else ()
+        yield from (*LINEAR[1:], f"ffnn-{width}") if last == "1" else ()
 
 
 def main() -> None:
@@ -183,7 +205,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="where soak/bison_systems.py made its data")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--parts", default=",".join(PARTS))
-    parser.add_argument("--width", default="256", help="of the systems of tables 3 and 5")
+    parser.add_argument("--width", default="64", help="of the systems of tables 3 and 5")
     parser.add_argument("--flickr", action="store_true")
     parser.add_argument("--learn", default="paper", help="paper, fair-sets, or both")
     parser.add_argument("--commands", action="store_true", help="print them and run none")
@@ -199,8 +221,9 @@ def main() -> None:
     commands = [] if given.data else list(made)
     commands += campaign.items()
     for part in given.parts.split(","):
-        for seed in range(given.seeds):
-            commands += campaign.systems(part, seed)
+        name, _, seeds = part.partition(":")
+        for seed in range(int(seeds or given.seeds)):
+            commands += campaign.systems(name, seed)
     (given.out / "tables.txt").unlink(missing_ok=True)
     for command in dict.fromkeys(commands):
         if given.commands:

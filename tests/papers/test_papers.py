@@ -108,7 +108,10 @@ def test_trainings_of_one_system_are_averaged_beside_the_published_row(tmp_path)
     assert joined.rows[at].deviations[-1] == pytest.approx(2**0.5)
     text = str(joined)
     assert "65.00 ± 1.41" in text and "54.10" in text
-    assert "± their standard deviation: 2 of SCAN t2i, 1 of open_clip:x" in text
+    assert "± their standard deviation: 2 of each, but 1 of open_clip:x" in text
+    lines = [next(line for line in text.splitlines() if one in line) for one in ("85.89", "65.00")]
+    # A figure with a deviation does not push the others aside.
+    assert lines[0].index("85.89") == lines[1].index("65.00 ± 1.41")
     assert "trained on 9,000 images with 45,000 captions; published: 82,783 images, 9.2" in text
     assert "some-net, cells 4x4; published: 36 region vectors" in text
     assert "734 items; published: 54,253" in text and "500 images; published: 1,000" in text
@@ -257,6 +260,8 @@ def test_trainings_stand_in_the_rows_of_their_settings(tmp_path):
         "four": mcic_folder(tmp_path / "f", "vec2seq-ffnn", {"lambda_gen": 4.0}, **wide),
     }
     models["other"] = models["wide"] + "?images=shuffled"
+    large = {"width": 2048, "hidden": 2048, "hidden2": 512}
+    models["large"] = mcic_folder(tmp_path / "l", "vec2seq-ffnn", {"lambda_gen": 1.0}, **large)
     every = {"ffnn", "vec2seq-ffnn"}
 
     def ours(name):
@@ -269,13 +274,20 @@ def test_trainings_stand_in_the_rows_of_their_settings(tmp_path):
         assert rows[-1].name == "text alone" and rows[-1].values[1] == 20.5
         return {(r.name, r.whose): r.values[0] for r in rows if r.whose.startswith("ours")}
 
-    assert ours("mcic-3") == {
-        ("FFNN, 256", "ours"): 20.0,
-        ("FFNN, 256", "ours, blind"): 30.0,
-        ("FFNN, 256", "ours, images shuffled"): 50.0,
+    three = ours("mcic-3")
+    assert list(three)[:2] == [("FFNN, 256", "ours, width 64"), ("FFNN, 256", "ours, width 256")]
+    assert three == {
+        ("FFNN, 256", "ours, width 64"): 10.0,
+        ("FFNN, 256", "ours, width 256"): 20.0,
+        ("FFNN, 256", "ours, width 256, blind"): 30.0,
+        ("FFNN, 256", "ours, width 256, images shuffled"): 50.0,
+        ("Vec2seq+FFNN, 2,048", "ours, width 2048"): 60.0,
     }
     assert ours("mcic-4")["FFNN, 64, 64, 16", "ours"] == 10.0
-    assert ours("mcic-5") == {("lambda_gen 4", "ours, width 256"): 40.0}
+    assert ours("mcic-5") == {
+        ("lambda_gen 1", "ours, width 2048"): 60.0,
+        ("lambda_gen 4", "ours, width 256"): 40.0,
+    }
 
 
 def test_runs_stand_in_the_column_of_the_way_their_benchmark_was_built(

@@ -19,6 +19,7 @@ import tellapart as ta  # noqa: E402
 from tellapart import registry  # noqa: E402
 from tellapart.errors import BadInput, UnknownName  # noqa: E402
 from tellapart.models.trained import read_card  # noqa: E402
+from tellapart.models.zoo.decoding import MARK  # noqa: E402
 from tellapart.models.zoo.system import TextInputs, system_class  # noqa: E402
 from tellapart.text.vocabulary import Vocabulary  # noqa: E402
 from tellapart.training.items_data import gather_items  # noqa: E402
@@ -151,6 +152,12 @@ def test_writing_counts_by_its_weight_and_for_true_captions_only(small):
     written = -system.log_likelihood(captions, seen).sum().item() / 4
     assert losses[1] - losses[0] == pytest.approx(written, rel=1e-4)
     assert losses[2] - losses[0] == pytest.approx(4 * written, rel=1e-4)
+    likelihood = system.log_likelihood(captions, seen)
+    by_word = -(likelihood / ((captions != MARK).sum(1) + 1)).sum().item() / 4
+    mean = task_of(system, data, lambda_gen=4.0, writing="mean")(batch, 0).item()
+    assert mean - losses[0] == pytest.approx(4 * by_word, rel=1e-4)
+    with pytest.raises(BadInput, match="writing=product"):
+        task_of(system, data, writing="product")
 
 
 def test_vec2seq_does_not_lose_an_image_whose_features_differ_little(small):

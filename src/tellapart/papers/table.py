@@ -76,7 +76,7 @@ class PaperTable:
 
     def __str__(self) -> str:
         notes = [f"- {note}" for note in self.notes]
-        table = aligned(self.shown(), self.text_columns())
+        table = aligned(_lined_up(self.shown()), self.text_columns())
         return "\n".join([f"{self.name}: {self.title}", table, *notes])
 
     def to_latex(self) -> str:
@@ -106,6 +106,17 @@ class PaperTables:
     def to_latex(self) -> str:
         """All of them as booktabs tables."""
         return "\n".join(table.to_latex() for table in self.tables)
+
+
+def _lined_up(table: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """Cells without a deviation get its room, so that figures stand below each other."""
+    head, *rows = table
+    columns = []
+    for cells in zip(*rows, strict=True):
+        tails = [len("".join(cell.partition(" ± ")[1:])) for cell in cells]
+        pairs = zip(cells, tails, strict=True)
+        columns.append([cell + " " * (max(tails) - tail) for cell, tail in pairs])
+    return [head, *zip(*columns, strict=True)]
 
 
 def _cell(value: float | None, deviation: float | None) -> str:
@@ -244,7 +255,7 @@ def join_table(
     for row in table.rows:
         whose = PUBLISHED if row.who == "system" else row.who
         rows.append(FigureRow(row.name, whose, row.values))
-        for key in sorted(key for key in of if key[0] == row.name):
+        for key in sorted((key for key in of if key[0] == row.name), key=_by_numbers):
             rows.append(_ours(key, table, of.pop(key)))
         if row.who == "chance":
             guesses = [one.chance_row(table, several=several) for one in beside]
@@ -305,8 +316,8 @@ def _place(
     system = _system(card) if card else figure.source
     if name.scheme == "reference":  # reference:METRIC@CORPUS, wherever the corpus is
         system = f"reference:{name.rest.partition('@')[0]}"
-    fitting = (row for row in table.rows if row.system == system and _fits(row, card))
-    row = next(fitting, None)
+    fitting = [row for row in table.rows if row.system == system and _fits(row, card)]
+    row = max(fitting, key=lambda one: len(one.settings), default=None)
     whose = f"{OURS}, a run" if system == GUESSER else _row_label(table, dict(name.options), card)
     return system, row.name if row else system, whose
 
@@ -329,6 +340,11 @@ def _row_label(table: PublishedTable, options: Mapping[str, str], card: TrainedC
     parts += ["blind"] if own.get("blind") else []
     parts += [f"images {options['images']}"] if "images" in options else []
     return ", ".join(parts)
+
+
+def _by_numbers(key: tuple[str, str]) -> list[tuple[int, str]]:
+    """Sorts a system's rows by the numbers in their labels: width 64 before width 256."""
+    return [(int(one) if one.isdecimal() else 0, one) for one in key[1].replace(",", "").split()]
 
 
 def _ours(key: tuple[str, str], table: PublishedTable, own: Sequence[OwnFigure]) -> FigureRow:
@@ -369,11 +385,17 @@ def _sources(table: PublishedTable) -> list[str]:
 
 def _trainings(rows: Sequence[FigureRow]) -> list[str]:
     """How many trainings our rows average, if some average several."""
-    ours = [row for row in rows if row.whose == OURS]
-    if not any(row.runs > 1 for row in ours):
+    counts: dict[int, list[str]] = {}
+    for row in rows:
+        whose, _, which = row.whose.partition(", ")
+        if whose == OURS and any(one is not None for one in row.values):
+            counts.setdefault(row.runs, []).append(f"{row.name} ({which})" if which else row.name)
+    most = max(counts, default=1)
+    if most == 1:
         return []
-    counted = ", ".join(f"{row.runs} of {row.name}" for row in ours)
-    return [f"ours: means over trainings, ± their standard deviation: {counted}"]
+    rest = [f"but {count} of {', '.join(names)}" for count, names in counts.items() if count < most]
+    told = ", ".join([f"{most} of each", *rest])
+    return [f"ours: means over trainings, ± their standard deviation: {told}"]
 
 
 def _departures(

@@ -180,22 +180,36 @@ def yes_no_loss(scores: Tensor, batch: ItemBatch) -> Tensor:
     return total / (batch.question[-1] + 1)
 
 
+WRITING = ("sum", "mean")
+
+
 @dataclass(frozen=True, slots=True)
 class JointSettings:
-    """The weight of writing, lambda_gen; the paper's default is 1."""
+    """The weight of writing, lambda_gen (the paper's default is 1), and what it weighs.
+
+    `writing` is the `sum` of the losses of a caption's words, or their `mean`.
+    """
 
     lambda_gen: float = 1.0
+    writing: str = "sum"
 
 
 class JointTask(ChoosingTask):
     """Yes or no for each caption, and every word of the true one: Ding et al. (2016), equation 4.
 
-    The system never learns to write decoys. As in the equation, the words of a caption are summed;
-    the mean over the questions of a batch is ours.
+    The system never learns to write decoys. The equation is printed as a sum over words, images and
+    captions, without saying how a batch is averaged; the sequence loss of the paper's TensorFlow
+    averages over words unless told otherwise, so both are offered. With a sum, the eleven words of
+    a caption soon outweigh its yes or no. The mean over the questions of a batch is ours.
     """
 
     Settings: ClassVar[type[Any]] = JointSettings
     needs = "writing_loss"
+
+    def __init__(self, system: System, settings: JointSettings, data: TrainingSet) -> None:
+        if settings.writing not in WRITING:
+            raise BadInput(f"writing={settings.writing}", allowed=" or ".join(WRITING))
+        super().__init__(system, settings, data)
 
     def loss(self, batch: ItemBatch) -> Tensor:
         """Both losses, from one pass of the decoder."""
@@ -206,6 +220,8 @@ class JointTask(ChoosingTask):
         choosing = yes_no_loss(system.judge(outputs, seen), batch)
         right = batch.right
         writing = system.writing_loss(outputs[right], there[right], captions[right])
+        if self.settings.writing == "mean":
+            writing = writing / there[right].sum(1)
         weight: float = self.settings.lambda_gen
-        joint: Tensor = choosing + weight * writing / (batch.question[-1] + 1)
+        joint: Tensor = choosing + weight * writing.sum() / (batch.question[-1] + 1)
         return joint

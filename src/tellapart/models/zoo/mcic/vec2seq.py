@@ -8,13 +8,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from tellapart.image_features.store import FeatureSpace
 from tellapart.models.zoo.captioner import CaptionerConfig, RecurrentCaptioner
 from tellapart.models.zoo.decoding import MARK, Tensors
 from tellapart.models.zoo.layers import Standardised, linear
 from tellapart.models.zoo.mcic.ffnn import WORDS, YesNoHead
+from tellapart.models.zoo.recurrence import TOGETHER, Steps, unrolled
 from tellapart.models.zoo.system import Codes, ImageInputs, TextInputs
 from tellapart.text.vocabulary import Vocabulary
 
@@ -117,18 +117,11 @@ class Vec2seqFFNN(RecurrentCaptioner):
 
     def unroll(self, vectors: Tensor, lengths: Tensor, seen: Tensors) -> Tensor:
         """All steps in one call; only real words are processed, and padding is zero."""
-        inputs = self.join_word(vectors) + self.join_image(seen[-1])[:, None]
-        packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        order = packed.sorted_indices
-        assert order is not None  # the captions are sorted here
-        states, _ = self.decoder(packed, torch.stack(seen))
-        rows = torch.cat([order[:count] for count in packed.batch_sizes.tolist()])
-        data = self.output_state(states.data) + self.output_image(seen[-1])[rows]
-        outputs, _ = pad_packed_sequence(
-            states._replace(data=data), batch_first=True, total_length=vectors.shape[1]
-        )
-        padded: Tensor = outputs
-        return padded
+        steps = Steps.of(lengths, vectors.shape[1])
+        inputs = self.join_word(steps.taken(vectors)) + self.join_image(seen[-1])[steps.row]
+        states = unrolled(self.decoder, inputs, steps, torch.stack(seen))
+        outputs = self.output_state(states) + self.output_image(seen[-1])[steps.row]
+        return steps.spread(outputs, vectors.shape[1])
 
     def read(self, captions: Tensor, seen: Tensors) -> tuple[Tensor, Tensor]:
         """The decoder's outputs (n, longest + 1, width) at words and end, and their mask."""
@@ -145,10 +138,14 @@ class Vec2seqFFNN(RecurrentCaptioner):
         return scores
 
     def writing_loss(self, outputs: Tensor, there: Tensor, captions: Tensor) -> Tensor:
-        """The cross-entropy of captions' words and ends, summed, from the decoder's outputs."""
+        """The cross-entropy of each caption's words and end, summed, (n,), from the outputs."""
         words = functional.pad(captions, (0, 1), value=MARK)[there]
-        scores = self.out(self.dropout(outputs[there]))
-        return functional.cross_entropy(scores.float(), words, reduction="sum")
+        more = -len(words) % TOGETHER  # rows that are not counted
+        scores = self.out(self.dropout(functional.pad(outputs[there], (0, 0, 0, more))))
+        words = functional.pad(words, (0, more), value=MARK)
+        losses = functional.cross_entropy(scores.float(), words, reduction="none")
+        filled = losses.new_zeros(there.shape)
+        return filled.masked_scatter(there, losses[: len(losses) - more]).sum(1)
 
     def match_pairs(self, images: Codes, texts: Codes) -> Tensor:
         """The log-odds that caption k fits image k."""
