@@ -64,9 +64,10 @@ JOBS = {
         ("caption", "trained:captioner", "--on", "world", "--out", "{out}", "--batch-size", "16"),
         "captioner/weights.safetensors", "out.json",
     ),
+    # Judged by the world's truth: people, simulated ones too, get random names that items keep.
     "images": Job(
         ("build", "bivlc", "negatives", "{out}", "--maker", "world:?error=0.2", "--candidates", "2",
-         "--people", "2"),
+         "--auto", "oracle"),
         "negatives/items.parquet",
     ),
     "neighbours": Job(

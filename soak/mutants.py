@@ -68,12 +68,15 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "assignment": (
         ("study/assignment.py", "study/tasks.py"),
-        ("tests/study/test_assignment.py", "tests/study/test_tasks.py",
-         "tests/study/test_people.py"),
+        ("src/tellapart/study/tasks.py", "tests/study/test_assignment.py",
+         "tests/study/test_tasks.py", "tests/study/test_people.py", "tests/study/test_pairs.py",
+         "tests/study/test_surveys.py", "tests/study/test_folder.py",
+         "tests/study/test_captions.py", "tests/study/server/test_clock.py"),
     ),
     "guard": (
         ("study/server/guard.py", "web/gate.py", "study/sessions.py", "study/participants.py"),
         ("tests/study/server/test_limits.py", "tests/study/server/test_guard.py",
+         "tests/study/test_sessions.py", "tests/study/test_people.py",
          "tests/study/test_prolific.py",
          "tests/study/server/test_owners.py", "tests/study/server/test_host.py",
          "tests/study/server/test_annotators.py", "tests/views/test_views.py"),

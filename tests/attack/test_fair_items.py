@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,14 @@ from tellapart.score.cells import GRID_ASKS
 from tellapart.score.engine import Settings, run_model
 from tellapart.score.run import save_run
 from tests.audits.test_attack_audit import planted
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_trees() -> Iterator[None]:
+    """Attackers of few trees: what they find is planted, and each tree costs milliseconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tellapart.attack.trees.ROUNDS", 30)
+        yield
 
 
 @pytest.fixture(scope="module")

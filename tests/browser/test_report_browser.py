@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.browser.conftest import CHROMIUM
 from tests.conftest import as_contestants
 
 import tellapart as ta
@@ -24,14 +24,9 @@ from tellapart.types import silent
 from tellapart.verbs.runs.report import report
 from tellapart.web import shared_text
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
-ARGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 EVIL = "</script><img src=x onerror=alert(1)> <b>x</b>{{7*7}}"
 MODELS = ["oracle?error=0.2", "chance", "constant"]
 
@@ -73,14 +68,6 @@ def gallery(runs: list[Run]) -> Gallery:
 def path(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("page") / "report.html"
     return report(runs, out, ReportOptions(title=f"Report {EVIL}", gallery=60))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=ARGS)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture

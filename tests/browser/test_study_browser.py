@@ -19,7 +19,8 @@ pytest.importorskip("fastapi", reason="the extra 'study' is not installed")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
 import uvicorn  # noqa: E402
-from tests.browser.test_report_browser import ARGS, CHROMIUM, EVIL  # noqa: E402
+from tests.browser.conftest import CHROMIUM  # noqa: E402
+from tests.browser.test_report_browser import EVIL  # noqa: E402
 
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark  # noqa: E402
 from tellapart.items import Item, Origin  # noqa: E402
@@ -90,14 +91,6 @@ def until(true: Callable[[], bool], seconds: float = 20) -> None:
     while not true():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.05)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=ARGS)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,8 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra 'view' is not installed")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
-from tests.browser.test_report_browser import ARGS, CHROMIUM, evil_benchmark  # noqa: E402
+from tests.browser.conftest import CHROMIUM  # noqa: E402
+from tests.browser.test_report_browser import evil_benchmark  # noqa: E402
 from tests.browser.test_study_browser import until as wait_until  # noqa: E402
 
 import tellapart as ta  # noqa: E402
@@ -86,14 +87,6 @@ def write_results(corpus: ta.Corpus, folder: Path) -> None:
     for name, choose in {"echo": lambda own: own[0], "markup": lambda own: "<img src=x>"}.items():
         rows = [{"image_id": k, "caption": choose(v)} for k, v in corpus.texts_by_image.items()]
         (folder / f"{name}.json").write_text(json.dumps(rows))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=ARGS)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture

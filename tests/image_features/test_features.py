@@ -283,7 +283,8 @@ def changed_store(store, folder, card=(), index=None):
 @pytest.mark.parametrize(
     ("path", "value"),
     [("images", "11"), ("images", -1), ("regions", None), ("space", []), ("skipped", 3),
-     ("space.whole_width", 1.5), ("space.most_regions", 2**62), ("space.backbone", "\ud800")],
+     ("space.whole_width", 1.5), ("space.most_regions", 2**62), ("space.backbone", "\ud800"),
+     ("corpus", [["a"]]), ("regions", 2**70)],
 )  # fmt: skip
 def test_a_card_with_values_of_other_types_is_said(store, tmp_path, path, value):
     with pytest.raises(BadInput, match=r"features\.json"):

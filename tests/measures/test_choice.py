@@ -87,6 +87,23 @@ def test_one_tie_in_a_group_counts_half_and_a_tie_beside_an_error_does_not_count
     assert (row.value, row.ties) == (0.0, 0)
 
 
+@pytest.mark.parametrize("shape", [(3, 2), (2, 3), (1, 2)])
+@pytest.mark.parametrize("kind", ["scorer", "chooser"])
+def test_items_with_more_or_fewer_images_or_captions_are_no_group(kind, shape):
+    images, captions = shape
+    items = [grid_item("x", 2, 2, PAIR), grid_item("y", images, captions, {(0, 0)})]
+    benchmark = benchmark_of(items, ("Group",))
+    if kind == "scorer":
+        wrong = [[0.0, 1.0, 1.0][:captions]] * images
+        run = run_of(benchmark, {"x": [[1.0, 0.0], [0.0, 1.0]], "y": wrong})
+    else:
+        right = [("x", f"{side}@{k}", k) for side in ("caption", "image") for k in (0, 1)]
+        asked = [f"caption@{k}" for k in range(images)] + [f"image@{k}" for k in range(captions)]
+        run = choices_of(benchmark, [*right, *(("y", name, 1) for name in asked)])
+    (row,) = measure(run, measures=["Group"]).rows
+    assert (row.n, row.value) == (1, 1.0)
+
+
 def test_ties_that_share_a_cell_are_broken_together():
     # s00 ties with s01 (image 0) and with s10 (caption 0); s11 is above both.
     # Right needs s00 to come first of the three tied cells: 1/3, not 1/2 * 1/2.

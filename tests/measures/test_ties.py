@@ -59,6 +59,14 @@ def test_half_is_the_share_of_orders_of_tied_cells_that_are_right(choices):
         assert found.tolist() == pytest.approx([right / orders]), row
 
 
+@pytest.mark.parametrize("choices", [PAIR, FIVE, TWO_RIGHT, IMAGES, GROUP])
+def test_rows_are_worth_what_each_is_alone(choices):
+    cells = 1 + max(cell for one in choices for cell in (*one.right, *one.wrong))
+    rows = np.array(list(product((0.0, 1.0), repeat=cells)))
+    alone = [float(expectation(row[None], choices)[0]) for row in rows]
+    assert expectation(rows, choices).tolist() == alone and len(set(alone)) > 2
+
+
 @pytest.mark.parametrize(
     ("rule", "values"),
     [("wrong", [1, 0, 0]), ("half", [1, 0.5, 0]), ("right", [1, 1, 0]), ("drop", [1, 0, 0])],

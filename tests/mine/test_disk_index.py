@@ -37,14 +37,14 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Captions of 500 images, of which some say the same."""
+    """Captions of 300 images, of which some say the same."""
     draw = rng(1, "captions")
-    topics = draw.integers(len(WORDS), size=(500, 7))
-    chosen = draw.integers(7, size=(2000, 6))
+    topics = draw.integers(len(WORDS), size=(300, 7))
+    chosen = draw.integers(7, size=(1200, 6))
     texts = [" ".join(WORDS[topics[k // 4, j]] for j in row) for k, row in enumerate(chosen)]
-    texts[1500:1600] = texts[:100]
+    texts[900:960] = texts[:60]
     path = tmp_path_factory.mktemp("captions") / "captions.parquet"
-    frame = {"id": [f"c{k}" for k in range(2000)], "image": [f"i{k // 4}" for k in range(2000)]}
+    frame = {"id": [f"c{k}" for k in range(1200)], "image": [f"i{k // 4}" for k in range(1200)]}
     pl.DataFrame({**frame, "text": texts}).write_parquet(path)
     return path
 
@@ -80,7 +80,7 @@ def test_few_captions_are_compared_with_all_others(table, words, tmp_path):
     options = ta.NeighbourOptions(vectors=str(words), k=5)
     made = ta.neighbours(table, tmp_path / "out", options)
     true, near = slow(table, words, 5), found(tmp_path / "out")
-    assert made.card["recall"] == 1 and made.card["distinct"] == len(true) < 2000
+    assert made.card["recall"] == 1 and made.card["distinct"] == len(true) < 1200
     assert near["id"].to_list() == list(true)
     for name, similar in zip(near["id"], near["similarity"], strict=True):
         assert np.allclose(similar, true[name], atol=2e-6)
@@ -210,7 +210,7 @@ def test_too_little_memory_for_a_shard_is_told_with_what_is_enough(
     table, words, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("tellapart.verbs.neighbours.ASIDE", (1 << 30) - 100_000)
-    with pytest.raises(BadInput, match="for 2,000 vectors of 24 numbers") as caught:
+    with pytest.raises(BadInput, match="for 1,200 vectors of 24 numbers") as caught:
         ta.neighbours(table, tmp_path / "out", ta.NeighbourOptions(vectors=str(words), memory="1G"))
     assert caught.value.allowed == "1025M or more"
     ta.neighbours(table, tmp_path / "out", ta.NeighbourOptions(vectors=str(words), memory="1025M"))
@@ -219,7 +219,7 @@ def test_too_little_memory_for_a_shard_is_told_with_what_is_enough(
 @pytest.mark.usefixtures("small")
 def test_lists_that_do_not_fit_are_given_back(table, words, tmp_path, monkeypatch):
     ta.neighbours(table, tmp_path / "whole", ta.NeighbourOptions(vectors=str(words)))
-    monkeypatch.setattr(disk_index, "LISTS_BYTES", 1 << 15)
+    monkeypatch.setattr(disk_index, "LISTS_BYTES", 1 << 14)
     monkeypatch.setattr(disk_index, "PAGES", 64)
     left: list[int] = []
     let_go, number = disk_index.DiskSearch._let_lists_go, count()

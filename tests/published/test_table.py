@@ -122,6 +122,19 @@ def test_places_that_count_from_one_are_said_in_a_layout(desk):
     assert bench.items[0].id == "mine:t/1" and bench.card.made["by"] == "tellapart get table"
 
 
+def test_a_kind_may_be_called_by_a_number_and_a_place_is_no_endless_one(desk):
+    text = (
+        'images: pic\ncaptions: ["yes", "no"]\ntrue: answer\n'
+        'kind: "{sort}"\nkinds: {Replace Object: 7}'
+    )
+    layout = desk.write("mine.yaml", text)
+    file = write(desk, "t.json", [{**ROWS[0], "answer": 0}])
+    assert desk.get("table", file, layout=layout).items[0].kind == "7"
+    endless = write(desk, "u.json", [{**ROWS[0], "answer": "7" * 5_000}])
+    error = desk.error("table", endless, layout=layout)
+    assert error.startswith('"answer" of row 1 of u.json is the text')
+
+
 def test_yes_no_questions_are_judged(desk):
     rows = [{"pic": f"{k}.png", "text": f"Thing {k}.", "fits": ("yes", "no")[k % 2]}
             for k in range(8)]  # fmt: skip
@@ -174,6 +187,8 @@ def test_what_cannot_be_meant_is_one_clear_error(desk, options, message):
         ("images: pic", "no columns are given for the captions"),
         ("images: pic\ncaptions: c\nbox: [x, y]", "a box of 2 columns"),
         ("images: pic\ncaptions: c\ntogether: 0", "together: 0"),
+        ("images: pic\ncaptions: c\nkinds: {a: [b]}", '"kinds" of a layout is an object'),
+        ("images: pic\ncaptions: c\nkinds: [a]", '"kinds" of a layout is a list'),
         ("images: pic\ncaptions: c\nrows: data", 't.json has no "data"'),
     ],
 )

@@ -96,7 +96,7 @@ def run(*words: str) -> str:
 
 def whole_way(root: str) -> None:
     """Corpus, build, evaluate, measure and report below a folder or an address."""
-    run("world", f"{root}/world", "--scenes", "40", "--seed", "3")
+    run("world", f"{root}/world", "--scenes", "20", "--seed", "3")
     run("build", "bison", f"{root}/world", f"{root}/bison", "--verifier", "oracle", "--seed", "1")
     run(
         "evaluate",
@@ -141,8 +141,11 @@ def test_another_machine_reads_what_one_wrote_and_cards_come_last(store, tmp_pat
     assert picture.place.startswith("s3://lab/world/images/")
 
 
+MORE = [pytest.param(puts, marks=pytest.mark.campaign) for puts in (0, 5, 13, 15)]
+
+
 @pytest.mark.usefixtures("impatient")
-@pytest.mark.parametrize("puts", [0, 1, 5, 13, 14, 15])
+@pytest.mark.parametrize("puts", [1, 14, *MORE])
 def test_a_store_that_goes_away_while_a_corpus_is_sent_has_all_of_it_or_no_card(store, puts):
     store.fail_after(puts)
     with pytest.raises(StoreGone, match="does not answer") as caught:
@@ -179,7 +182,9 @@ def test_what_another_machine_left_half_sent_is_not_there_and_not_in_the_way(
 
 
 @pytest.mark.usefixtures("impatient")
-@pytest.mark.parametrize("puts", [0, 1, 3])
+@pytest.mark.parametrize(
+    "puts", [1, *(pytest.param(puts, marks=pytest.mark.campaign) for puts in (0, 3))]
+)
 def test_an_evaluation_goes_on_when_the_store_is_back_and_asks_no_model_twice(
     store, benchmarks, tmp_path, monkeypatch, puts
 ):

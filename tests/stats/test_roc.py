@@ -136,7 +136,9 @@ def test_the_interval_of_an_area_by_hand():
     assert interval.method == "Obuchowski 1997, t on the logit scale"
 
 
-@pytest.mark.parametrize(("yes", "groups"), [((3.0, 4), (0, 1)), ((3.0, 0), (5, 5))])
+@pytest.mark.parametrize(
+    ("yes", "groups"), [((3.0, 4), (0, 1)), ((3.0, 0), (5, 5)), ((0.0, 0.5), (0, 1))]
+)
 def test_an_area_at_the_end_or_in_one_cluster_has_wilsons_interval(yes, groups):
     area, interval = auc(np.array(yes), np.array([1.0, 2, 2]), np.array(groups),
                          np.array([groups[0]] * 3))  # fmt: skip
@@ -182,5 +184,6 @@ def test_the_interval_and_the_test_of_a_difference_are_students():
 def test_a_difference_that_nothing_varies_is_judged_by_its_clusters():
     still = AucDifference(1.0, 0.5, 0.0, 4, 3)
     assert still.interval(0.9) == unchanging_interval(0.5, 4, 0.9)
-    assert still.p == 2 * 0.5**4
+    assert still.p == AucDifference(0.5, 1.0, 0.0, 4, 3).p == 2 * 0.5**4
+    assert AucDifference(0.5, 0.5, 0.0, 4, 3).p == 1.0
     assert AucDifference(1.0, 0.5, 0.0, 0.5, 1).p == 1.0

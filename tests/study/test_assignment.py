@@ -13,11 +13,12 @@ from tests.conftest import benchmark_of, grid_item
 from tests.study.crowd import HOUR, check_books, first, join, rows, truthful
 
 from tellapart.study import people
-from tellapart.study.assignment import expire
+from tellapart.study.assignment import _lane, expire, find_assigned
 from tellapart.study.judgements import Conflict
 from tellapart.study.plan import Stage
 from tellapart.study.server import annotators
 from tellapart.study.store import schema as t
+from tellapart.study.tasks import LANES
 
 ASK = Stage("ask", "which-image", judgements=2)
 
@@ -163,6 +164,71 @@ def test_none_of_them_ends_an_item_before_verification(make_study):
     (one,) = join(study, 1)
     one.go(lambda player, task: "none")
     assert [task.kept for task in rows(study, t.task, role="item")] == [False] * 3
+
+
+def test_a_reservation_is_the_stages_minutes_long(make_study, clock):
+    study = make_study(3, replace(ASK, minutes=2.5))
+    (one,) = join(study, 1)
+    one.work()
+    times = {(row.reserved_at, row.expires_at) for row in rows(study, t.assignment)}
+    assert times == {(clock(), clock() + 150_000)}
+
+
+def test_a_number_is_of_ones_own_task(make_study):
+    study = make_study(8, replace(ASK, judgements=1))
+    players = join(study, 3)
+    for player in players:
+        player.work()
+    for player in players:
+        person = rows(study, t.person, code=player.code)[0].id
+        own = {row.number: row.id for row in rows(study, t.assignment, person_id=person)}
+        found = player.run(lambda conn, person=person: find_assigned(conn, study, person, 2))
+        assert found.id == own[2]
+        assert player.run(lambda conn, person=person: find_assigned(conn, study, person, 9)) is None
+
+
+def test_each_persons_lanes_come_once_a_round_in_an_order_of_their_own(make_study):
+    study = make_study(2)
+    (stage,) = study.stages
+    (one, other) = join(study, 2)
+
+    def lanes(player, begin: int) -> list[int]:
+        def drawn(conn, seat):
+            return [_lane(study, replace(seat, served=begin + k), stage) for k in range(LANES)]
+
+        return player.do(drawn)
+
+    rounds = [lanes(player, begin) for player in (one, other) for begin in (0, LANES, 2 * LANES)]
+    assert all(sorted(each) == list(range(LANES)) for each in rounds)
+    assert len({tuple(each) for each in rounds}) == 6
+    steps = {(each[1] - each[0]) % LANES for each in rounds}
+    assert len(steps) > 2, "no order is another one that begins elsewhere"
+
+
+def test_who_has_had_their_share_of_a_stage_goes_on_in_the_next(make_study):
+    items = [grid_item(f"n{k}", 2, 3, {(0, 0), (0, 1), (0, 2)}) for k in range(6)]
+    stages = (
+        Stage("pick", "pick-caption", judgements=1, at_most=2),
+        Stage("verify", "which-image", judgements=1),
+    )
+    study = make_study(benchmark_of(items), *stages)
+    one, other = join(study, 2)
+    assert one.go(truthful) == 2 and other.go(truthful) == 4, "two picks, and the other's verified"
+    place = {row.code: row.stage_id for row in rows(study, t.person)}
+    assert one.go(truthful) == 2, "one, who had nothing to do, verifies what the other picked"
+    first_stage, second = (row.id for row in rows(study, t.stage))
+    assert place == {one.code: first_stage, other.code: second}
+    check_books(study)
+
+
+def test_training_is_counted_as_it_is_given(make_study):
+    study = make_study(4, ASK, training=True)
+    (one,) = join(study, 1)
+    one.work()
+    assert [row.trained for row in rows(study, t.person)] == [2]
+    one.go(truthful)
+    (person,) = rows(study, t.person)
+    assert (person.trained, person.served) == (3, 4)
 
 
 def test_who_has_nothing_now_waits_while_others_work(make_study):

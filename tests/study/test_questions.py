@@ -173,9 +173,40 @@ def test_the_best_of_four_leads_to_the_original_against_the_chosen_one():
     assert form.shown[0].text == "caption 1 of x"
     (following,) = questions.types.get("first-second-both").follow(matter, "2")
     assert following.images == ("x-i0", "x-i3") and following.captions == ("caption 0 of x",)
+    assert not only("best-image", grid_item("x", 3, 2, {(0, 0)})), "no original, no edited caption"
+    assert not only("best-image", grid_item("x", 2, 2, {(0, 0)}, original=(0, 0)))
     (plain,) = only("best-image", grid_item("y", 4, 1, set()))
     assert len(questions.types.get("best-image").form(plain).options) == 4
     assert not list(questions.types.get("first-second-both").follow(plain, "2"))
+
+
+def test_a_question_about_two_images_is_asked_of_no_other_number():
+    for images in (1, 3):
+        item = grid_item("x", images, 2, {(0, 0)}, original=(0, 0))
+        assert not only("first-second-both", item) and not only("pick-caption", item)
+
+
+def test_what_people_see_beside_the_options_is_what_it_is_called():
+    def shown(name: str, item: Item) -> list[tuple[str, int | None, str]]:
+        matter = only(name, item)[0]
+        form = questions.types.get(name).form(matter)
+        return [(part.label, part.image, part.text) for part in form.shown]
+
+    pair = grid_item("x", 2, 3, {(0, 0), (0, 2)}, original=(0, 0))
+    assert shown("pick-caption", pair) == [("Target", 0, ""), ("The other picture", 1, "")]
+    one = grid_item("y", 1, 2, {(0, 0)})
+    assert shown("rate-correctness", one) == [
+        ("Picture", 0, ""), ("Caption", None, "caption 0 of y"),
+    ]  # fmt: skip
+    assert shown("choose-caption", grid_item("z", 2, 2, {(0, 0)})) == [("Picture", 0, "")]
+    assert shown("foil", foil_item()) == [
+        ("Picture", 0, ""), ("Caption", None, "A dog on a couch."),
+    ]  # fmt: skip
+
+
+def test_a_persons_verdict_is_a_models_yes_or_no():
+    question = questions.types.get("foil")
+    assert [question.model_option(one) for one in ("right", "wrong", "?")] == [0, 1, None]
 
 
 def test_bivlc_filters_by_the_original_caption():

@@ -10,9 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import grid_item
 
-from tellapart.study.plan import KEEPS, Stage
+from tellapart.study.plan import KEEPS, Stage, StudyPlan
 from tellapart.study.questions.page import draw_order, is_right, read_answer, view
+from tellapart.study.questions.question import Matter
 from tellapart.study.tasks import (
+    LANES,
+    RANKS,
     TaskOutcome,
     Vote,
     attention_checks,
@@ -20,6 +23,7 @@ from tellapart.study.tasks import (
     missing,
     outcome_of,
     sample_matters,
+    task_row,
 )
 
 PAIRS = [grid_item(f"n{k}", 2, 3, {(0, 0), (0, 1), (0, 2)}) for k in range(30)]
@@ -49,7 +53,7 @@ def test_a_check_says_what_to_choose_and_mixes_items():
     for place in (1, 2):
         stage = stages[place - 1]
         checks = attention_checks(stages[:place], PAIRS, seed=0)
-        assert len(checks) == 30
+        assert [one.item for one in checks] == [f"check-{k}" for k in range(1, 31)]
         asked = set()
         for check in checks:
             order = draw_order(stage.question.form(check), 0, check.key)
@@ -100,6 +104,49 @@ def test_nothing_more_is_asked_exactly_when_nothing_more_could_matter(data, keep
         assert len(outcomes) == 1
     if known and said and len(outcomes) == 1:
         assert asked == 0
+
+
+@given(st.data(), st.sampled_from(KEEPS), st.integers(1, 5), st.booleans())
+def test_as_many_are_asked_for_as_could_decide(data, keep, full, known):
+    """The least number of further votes after which, in the best case, nothing more is asked."""
+    said = data.draw(judgements(known))[:full]
+    every = [Vote(key, key == "0" if known else None) for key in KEYS]
+
+    def decided(votes: list[Vote]) -> bool:
+        if not known:
+            return missing(keep, full, votes, known) == 0
+        ends = product(every, repeat=full - len(votes))
+        return len({outcome_of(keep, full, [*votes, *end], OPTIONS).kept for end in ends}) == 1
+
+    least = next(
+        number
+        for number in range(full - len(said) + 1)
+        for more in product(every, repeat=number)
+        if decided([*said, *more])
+    )
+    if keep == "all" and not said and not known:
+        least = min(least, 1)  # one at a time: the second may already differ
+    assert missing(keep, full, said, known) == least
+
+
+@pytest.mark.parametrize(
+    ("keep", "full", "choices", "asked"),
+    [("majority", 3, "", 2), ("majority", 5, "01", 2), ("majority", 5, "001", 1),
+     ("majority", 3, "01", 1), ("majority", 5, "0123", 0), ("all", 3, "0", 1), ("all", 3, "01", 0),
+     ("first", 3, "", 1), ("first", 3, "0", 0), ("majority", 3, "00", 0)],
+)  # fmt: skip
+def test_how_many_more_are_asked_where_nobody_knows_the_truth(keep, full, choices, asked):
+    assert missing(keep, full, [Vote(choice, None) for choice in choices], False) == asked
+
+
+def test_lanes_and_ranks_are_drawn_below_their_limits():
+    stage = Stage("ask", "which-image")
+    plan = StudyPlan("s", "s", (stage,), seed=3)
+    matters = [Matter(f"k{k}", "which-image", (), ("a",)) for k in range(500)]
+    drawn = [task_row(plan, stage, 1, matter, matter.item) for matter in matters]
+    assert {row["lane"] for row in drawn} == set(range(LANES)) and LANES == 32
+    ranks = [row["rank"] for row in drawn]
+    assert 0.9 * RANKS < max(ranks) < RANKS and min(ranks) < 0.1 * RANKS
 
 
 @given(st.data(), st.sampled_from(KEEPS), st.integers(1, 5))

@@ -12,7 +12,7 @@ from PIL import Image as Pillow
 from tests.training.small_pairs import near_misses
 
 from tellapart.errors import BadInput, UnknownName
-from tellapart.training.tuning.pairs import joined_pairs, open_pairs
+from tellapart.training.tuning.pairs import joined_pairs, make_pairs, open_pairs
 from tellapart.verbs.benchmarks.export import export
 from tellapart.verbs.build import build
 from tellapart.verbs.build.negatives import NegativesOptions
@@ -73,6 +73,17 @@ def test_what_stands_beside_a_table_is_read_with_care(tmp_path, text):
     (tmp_path / "pairs.json").write_text(text)
     with pytest.raises(BadInput, match=r"pairs\.json"):
         open_pairs(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("caption", "kind", "said"),
+    [(["a"], "k", r"title of row 2 in a is \['a'\]"), ("a dog", "\ud800", "kind of row 2 in a is"),
+     (None, "k", "a caption of image 1 in a is empty")],
+)  # fmt: skip
+def test_what_is_no_text_is_named_by_its_row(caption, kind, said):
+    rows = [("0", "A dog.", None, None, "k", "o"), ("1", caption, None, None, kind, "o")]
+    with pytest.raises(BadInput, match=said):
+        make_pairs("a", rows, {})
 
 
 @pytest.mark.parametrize("facts", ["[]", "{", "3"])

@@ -83,6 +83,7 @@ def test_jobs_of_slurm_make_the_same_and_what_a_job_lost_is_handed_in_again(
     pytest.importorskip("submitit", reason="submitit is not installed")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setattr("tellapart.work.on_slurm.LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("submitit.core.core.Job._results_timeout_s", 0.5)  # of a job that died
     for name in ("one", "many"):
         (tmp_path / name).mkdir()
     alone = done_by(Crew(InThisProcess()), tmp_path / "one")

@@ -184,6 +184,10 @@ def write_store(folder: Path, card: FeatureCard, index: pl.DataFrame) -> None:
     write_json(folder / CARD, {"schema": SCHEMA, **asdict(card), "skipped": list(card.skipped)})
 
 
+MOST_ROWS = 1 << 62
+"""More rows than any store has; below what 64 bits hold."""
+
+
 def load_store(folder: Path | str) -> FeatureStore:
     """Open the features in a folder; file sizes are checked, not their contents."""
     folder = Path(folder)
@@ -197,7 +201,10 @@ def load_store(folder: Path | str) -> FeatureStore:
         )  # fmt: skip
     except (KeyError, TypeError):
         raise _broken(folder / CARD, "lacks a field, or has one of another type") from None
-    if not all(type(one) is int and one >= 0 for one in (known.images, known.regions)):
+    if not isinstance(known.corpus, str):
+        raise _broken(folder / CARD, "does not name its corpus")
+    counts = (known.images, known.regions)
+    if not all(type(one) is int and 0 <= one < MOST_ROWS for one in counts):
         raise _broken(folder / CARD, "does not count its images and regions")
     index = _index(folder / INDEX, known)
     space = known.space

@@ -104,7 +104,15 @@ def load_system(folder: Path) -> tuple[Any, TrainedCard]:
             todo="restore the original file, or train again",
         )
     kind = system_class(card.system)
-    system = kind(_config(kind.Config, card.settings, folder / CARD), vocabulary, card.space)
+    config = _config(kind.Config, card.settings, folder / CARD)
+    try:
+        system = kind(config, vocabulary, card.space)
+    except (RuntimeError, ValueError, TypeError, ZeroDivisionError) as error:
+        raise BadInput(
+            f"no {card.system} can be made with these settings: {str(error).splitlines()[0]}",
+            where=str(folder / CARD),
+            todo="restore the original file, or train again",
+        ) from None
     try:
         system.load_state_dict(load_tensors(folder / WEIGHTS))
     except RuntimeError as error:

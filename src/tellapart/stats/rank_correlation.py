@@ -188,8 +188,8 @@ def _signs_in_clusters(x: Array, y: Array, ends: Array, within: Array) -> None:
         total = 0
         for i in range(begin, ends[cluster]):
             for j in range(begin, i):
-                one = (x[i] > x[j]) - (x[i] < x[j])
-                other = (y[i] > y[j]) - (y[i] < y[j])
+                one = int(x[i] > x[j]) - int(x[i] < x[j])
+                other = int(y[i] > y[j]) - int(y[i] < y[j])
                 total += 2 * one * other
         within[cluster] = total
         begin = ends[cluster]

@@ -295,6 +295,10 @@ def _true_cells(row: SourceRow, layout: Layout, images: int, captions: list[str]
     }
 
 
+LONGEST_PLACE = 12
+"""A place has fewer characters than this: Python refuses to read numbers of thousands of digits."""
+
+
 def _placed(
     row: SourceRow, column: str, counts_from: int, images: int, captions: list[str]
 ) -> set[Cell]:
@@ -312,7 +316,7 @@ def _placed(
         place = trimmed.index(text)
     elif len(text) == 1 and text.upper() in string.ascii_uppercase:
         place = string.ascii_uppercase.index(text.upper())
-    elif text.removesuffix(".0").isdecimal():
+    elif len(text) < LONGEST_PLACE and text.removesuffix(".0").isdecimal():
         place = int(text.removesuffix(".0")) - counts_from
     else:
         place = -1

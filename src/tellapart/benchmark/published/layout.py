@@ -146,6 +146,12 @@ def _pairs(value: Any) -> dict[str, Any] | None:
     return {str(k): one for k, one in value.items()} if isinstance(value, dict) else None
 
 
+def _names(value: Any) -> dict[str, str] | None:
+    names = {key: _text(one) for key, one in (_pairs(value) or {}).items()}
+    plain = {key: one for key, one in names.items() if one is not None}
+    return plain if isinstance(value, dict) and len(plain) == len(names) else None
+
+
 def _votes(value: Any) -> Votes | None:
     known = {one.name for one in fields(Votes)}
     return Votes(**value) if isinstance(value, dict) and known >= set(value) else None
@@ -153,7 +159,8 @@ def _votes(value: Any) -> Votes | None:
 
 SORTS: tuple[tuple[tuple[str, ...], Callable[[Any], Any], str], ...] = (
     (("endings", "measures", "images", "captions", "box", "notes"), _texts, "text, or a list"),
-    (("chance", "where", "kinds", "kind_flags"), _pairs, "keys with values"),
+    (("chance", "where"), _pairs, "keys with values"),
+    (("kinds", "kind_flags"), _names, "keys with texts"),
     (("deep", "by_place", "coco", "original", "first_of_lists"),
      lambda value: value if isinstance(value, bool) else None, "true or false"),
     (("together", "counts_from"),

@@ -17,7 +17,7 @@ from tellapart.corpus.coco import coco_id
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import name_of
 from tellapart.errors import BadInput, Problems
-from tellapart.files import read_json, read_table, require_columns, suffix
+from tellapart.files import can_be_written, read_json, read_table, require_columns, suffix
 
 TEXT_TABLES = ("csv", "tsv")
 IMAGE_COLUMNS = ("image_id", "image")
@@ -102,13 +102,23 @@ def _image(row: Any) -> str:
             f"an image is {type(image).__name__} ({image!r:.60})",
             allowed="the image's id, text or a whole number",
         )
-    return str(image)
+    return _whole(str(image), "the id of an image")
+
+
+def _whole(text: str, what: str) -> str:
+    if not can_be_written(text):  # JSON may hold halves of characters
+        raise BadInput(
+            f"{what} has a character that is not Unicode: {text[:60]!a}",
+            allowed="text that UTF-8 can encode",
+            todo="correct it, or remove the row",
+        )
+    return text
 
 
 def _caption(row: Mapping[str, Any]) -> str:
     caption = row["caption"]
     if isinstance(caption, str):
-        return caption
+        return _whole(caption, f"the caption of image {row['image_id']}")
     kind = f"{type(caption).__name__} ({caption!r:.60})"
     if caption is None or (isinstance(caption, float) and math.isnan(caption)):
         kind = "missing" if caption is None else "NaN"

@@ -20,6 +20,7 @@ from tellapart.benchmark.groups import components
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import read_corpus
 from tellapart.errors import BadInput
+from tellapart.files import can_be_written
 from tellapart.items import Item
 from tellapart.pictures import Picture
 from tellapart.types import Bools
@@ -96,13 +97,30 @@ def make_pairs(
     about: Mapping[str, Any] | None = None,
 ) -> TrainingPairs:
     """Rows from any source, checked."""
-    frame = pl.DataFrame(list(rows), schema=COLUMNS, orient="row")
+    every = list(rows)
+    try:
+        frame = pl.DataFrame(every, schema=COLUMNS, orient="row")
+    except (pl.exceptions.PolarsError, UnicodeEncodeError, TypeError):
+        raise _no_text(name, every) from None
     if not frame.height:
         raise BadInput(f"{name} has no pairs to train on", allowed="at least one row")
-    empty = frame.filter(frame["title"].str.strip_chars() == "")
+    empty = frame.filter(frame["title"].fill_null("").str.strip_chars() == "")
     if empty.height:
         raise BadInput(f"a caption of image {empty['image'][0]} in {name} is empty", allowed="text")
     return TrainingPairs(name, frame, pictures, about or {})
+
+
+def _no_text(name: str, rows: Sequence[PairRow]) -> BadInput:
+    """What to say of the first row with something else than text, or text that cannot be kept."""
+    for number, row in enumerate(rows, 1):
+        for column, value in zip(COLUMNS, row, strict=True):
+            if value is not None and not (isinstance(value, str) and can_be_written(value)):
+                return BadInput(
+                    f"{column} of row {number} in {name} is {value!a:.60}",
+                    allowed="text that UTF-8 can encode",
+                    todo="correct it, or remove the row",
+                )
+    return BadInput(f"the pairs in {name} are no table", allowed="rows of texts")
 
 
 def pairs_of_corpus(corpus: Corpus) -> TrainingPairs:
