@@ -57,8 +57,7 @@ class Standardised(nn.BatchNorm1d):
 def keep_variance(module: nn.Module) -> None:
     """Initialise all weights so that vectors keep about the variance 1 that word vectors have.
 
-    Linear layers and inputs of LSTMs: Xavier's uniform initialisation; an LSTM's own states:
-    orthogonal matrices (Saxe et al. 2014); biases are 0.
+    Linear layers: Xavier's uniform initialisation, biases 0; recurrent ones: `steady_cells`.
     """
     for part in module.modules():
         if isinstance(part, nn.Embedding):
@@ -71,12 +70,21 @@ def keep_variance(module: nn.Module) -> None:
             if part.bias is not None:
                 nn.init.zeros_(part.bias)
         elif isinstance(part, nn.LSTM):
-            for name, weight in part.named_parameters():
-                if name.startswith("bias"):
-                    nn.init.zeros_(weight)
-                    continue
-                for gate in weight.data.chunk(4):
-                    (nn.init.xavier_uniform_ if "_ih_" in name else nn.init.orthogonal_)(gate)
+            steady_cells(part)
+
+
+def steady_cells(cells: nn.RNNBase) -> None:
+    """Initialise recurrent layers so that they keep the variance of inputs and states; no biases.
+
+    Inputs: Xavier's uniform initialisation, gate by gate; states: orthogonal matrices (Saxe et al.
+    2014).
+    """
+    for name, weight in cells.named_parameters():
+        if name.startswith("bias"):
+            nn.init.zeros_(weight)
+            continue
+        for gate in weight.data.chunk(len(weight) // cells.hidden_size):
+            (nn.init.xavier_uniform_ if "_ih_" in name else nn.init.orthogonal_)(gate)
 
 
 def mean_rows(rows: Tensor, mask: Tensor) -> Tensor:

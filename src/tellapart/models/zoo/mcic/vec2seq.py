@@ -12,7 +12,7 @@ from torch.nn import functional
 from tellapart.image_features.store import FeatureSpace
 from tellapart.models.zoo.captioner import CaptionerConfig, RecurrentCaptioner
 from tellapart.models.zoo.decoding import MARK, Tensors
-from tellapart.models.zoo.layers import Standardised, linear
+from tellapart.models.zoo.layers import Standardised, linear, steady_cells
 from tellapart.models.zoo.mcic.ffnn import WORDS, YesNoHead
 from tellapart.models.zoo.recurrence import TOGETHER, Steps, unrolled
 from tellapart.models.zoo.system import Codes, ImageInputs, TextInputs
@@ -40,18 +40,6 @@ def unbiased(width: int) -> nn.Linear:
     layer = nn.Linear(width, width, bias=False)
     nn.init.xavier_uniform_(layer.weight)
     return layer
-
-
-def gru(width: int) -> nn.GRU:
-    """GRU layers whose weights keep the variance of inputs and states, without initial biases."""
-    cells = nn.GRU(width, width, LAYERS, batch_first=True)
-    for name, weight in cells.named_parameters():
-        if name.startswith("bias"):
-            nn.init.zeros_(weight)
-            continue
-        for gate in weight.data.chunk(3):
-            (nn.init.xavier_uniform_ if "_ih_" in name else nn.init.orthogonal_)(gate)
-    return cells
 
 
 class Vec2seqFFNN(RecurrentCaptioner):
@@ -84,11 +72,13 @@ class Vec2seqFFNN(RecurrentCaptioner):
         self.image = nn.Sequential(
             Standardised(space.whole_width), linear(space.whole_width, width)
         )
-        self.encoder = gru(width)
+        self.encoder = nn.GRU(width, width, LAYERS, batch_first=True)
+        steady_cells(self.encoder)
         self.words = nn.Embedding(self.classes, width)
         nn.init.uniform_(self.words.weight, -(3**0.5), 3**0.5)  # variance 1
         self.join_word, self.join_image = unbiased(width), linear(width, width)
-        self.decoder = gru(width)
+        self.decoder = nn.GRU(width, width, LAYERS, batch_first=True)
+        steady_cells(self.decoder)
         self.output_state, self.output_image = unbiased(width), linear(width, width)
         self.out = linear(width, self.classes)
         read = (WORDS + 1) * width
