@@ -230,6 +230,10 @@ def test_one_image_has_a_score_but_no_interval(corpus, good):
         ([{"image_id": 1, "caption": "a"}, {"image_id": 1, "caption": "b"}], "has two captions"),
         ([{"image_id": 1, "caption": None}], "the caption of image 1 is missing"),
         ([{"image_id": 1, "caption": float("nan")}], "the caption of image 1 is NaN"),
+        (
+            [{"image_id": 1, "caption": "x/" * 15_000}],
+            "the caption of image 1 has 30,000 characters",
+        ),
         ([{"image_id": 1, "caption": "a \ud800"}], "the caption of image 1 has a character that"),
         ([{"image_id": "\ud800", "caption": "a"}], "the id of an image has a character that"),
         ([{"image_id": 1, "caption": 7}], r"the caption of image 1 is int \(7\), not text"),

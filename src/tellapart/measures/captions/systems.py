@@ -21,6 +21,8 @@ from tellapart.files import can_be_written, read_json, read_table, require_colum
 
 TEXT_TABLES = ("csv", "tsv")
 IMAGE_COLUMNS = ("image_id", "image")
+LONGEST = 20_000
+"""The most characters of a caption; one of 3,000 words has fewer."""
 FORM = '[{"image_id": 42, "caption": "A dog."}, ...]'
 
 
@@ -118,6 +120,13 @@ def _whole(text: str, what: str) -> str:
 def _caption(row: Mapping[str, Any]) -> str:
     caption = row["caption"]
     if isinstance(caption, str):
+        if len(caption) > LONGEST:
+            raise BadInput(
+                f"the caption of image {row['image_id']} has {len(caption):,} characters: "
+                f"{caption[:60]!r} ...",
+                allowed=f"at most {LONGEST:,}: the tokeniser needs seconds for more",
+                todo="correct it, or remove the row",
+            )
         return _whole(caption, f"the caption of image {row['image_id']}")
     kind = f"{type(caption).__name__} ({caption!r:.60})"
     if caption is None or (isinstance(caption, float) and math.isnan(caption)):
