@@ -102,7 +102,9 @@ def test_boxes_are_regions_where_an_image_has_some(corpus, tmp_path):
     centred = {second: {"objects": [{"bbox_cxcywh_norm": [0.5, 0.5, 0.5, 1]}]}}
     (tmp_path / "boxes.json").write_text(json.dumps(centred))
     assert read_boxes(tmp_path / "boxes.json") == {second: [(0.25, 0, 0.5, 1)]}
-    for bad in ([], {"annotations": [{"image_id": 1}], "images": []}, {"a": {"objects": [{}]}}):
+    halved = {"\ud800": {"objects": [{"box": [0, 0, 1, 1]}]}}
+    uncoded = {"annotations": [{"image_id": 1}], "images": []}
+    for bad in ([], uncoded, {"a": {"objects": [{}]}}, halved):
         (tmp_path / "boxes.json").write_text(json.dumps(bad))
         with pytest.raises(BadInput, match="not a file of boxes"):
             read_boxes(tmp_path / "boxes.json")

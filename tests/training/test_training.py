@@ -282,6 +282,7 @@ def test_a_trained_folder_whose_files_do_not_fit_is_said(small, tmp_path):
     (out / "weights.safetensors").write_bytes(weights)
     card = json.loads((out / "system.json").read_text())
     for wrong, said in (({"joint": None}, "joint is None"), ({"joint": 2**40}, "joint is 109"),
+                        ({"dropout": float("nan")}, "dropout is nan"),
                         ({"joints": 8}, "no setting of the system called 'joints'")):  # fmt: skip
         told = card | {"settings": card["settings"] | wrong}
         (out / "system.json").write_text(json.dumps(told))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tellapart.errors import BadInput
-from tellapart.files import read_json
+from tellapart.files import can_be_written, read_json
 from tellapart.image_features.extract import Boxes
 
 CENTRED, CORNER = "bbox_cxcywh_norm", "box"
@@ -40,6 +40,8 @@ def read_labelled_boxes(path: Path) -> dict[str, list[LabelledBox]]:
     try:
         listed = _coco(data) if "annotations" in data else _by_image(data)
         for image, category, box in listed:
+            if not can_be_written(image, category):
+                raise _bad(path, f"image {image!a} has a name that is not Unicode")
             if len(box) != 4 or not all(map(_is_share, box)):
                 raise _bad(path, f"image {image} has the box {reprlib.repr(box)}")
             left, top, width, height = map(float, box)

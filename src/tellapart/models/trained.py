@@ -132,7 +132,8 @@ def _config(kind: Any, settings: Mapping[str, Any], where: Path) -> Any:
             raise error
         default = defaults[name]
         kinds = (int, float) if type(default) is float else (type(default),)
-        if type(value) not in kinds or (type(value) is int and not -MOST <= value <= MOST):
+        numeric = type(value) in (int, float)
+        if type(value) not in kinds or (numeric and not -MOST <= value <= MOST):  # NaN is neither
             raise BadInput(
                 f"the setting {name} is {reprlib.repr(value)}",
                 where=str(where),
